@@ -14,7 +14,7 @@ import Testing
 
   private let moment = Timestamp(seconds: 1, nanoseconds: 0)
 
-  @Test func aPendingTimeIsComparedAndHashedWithoutAValue() {
+  @Test func pendingTimestampsCompareAndHashWithoutAValue() {
     #expect(Time.pending == .pending)
     #expect(!(Time.pending != .pending))
     #expect(Time.pending != .resolved(moment))
@@ -23,25 +23,25 @@ import Testing
     #expect(Time.pending.hashValue == Time.pending.hashValue)
   }
 
-  @Test func genericCodeComparesItToo() {
+  @Test func genericCodeCanCompareServerTimestamps() {
     func same<Value: Equatable>(_ left: Value, _ right: Value) -> Bool { !(left != right) }
     #expect(same(Time.pending, .pending))
     #expect(!same(Time.pending, .resolved(moment)))
   }
 
-  @Test func itsRawValueIsTheTimeOnceThatIsKnown() {
+  @Test func rawValueIsTheTimeOnceResolved() {
     #expect(Time(rawValue: moment) == .resolved(moment))
     #expect(Time.resolved(moment).rawValue == moment)
   }
 
-  @Test func aPendingTimeIsWrittenAsTheTimeOfTheCommit() throws {
+  @Test func pendingTimestampIsStoredAsTheCommitTime() throws {
     let pending = try Firestore.Encoder().encode(Fields())
     #expect(pending["at"] as? FieldValue == FieldValue.serverTimestamp())
     let resolved = try Firestore.Encoder().encode(Fields(at: .resolved(moment)))
     #expect(resolved["at"] as? Timestamp == moment)
   }
 
-  @Test func whatIsStoredIsReadAsAKnownTimeAndNullAsAPendingOne() throws {
+  @Test func storedTimeDecodesAsResolvedAndNullAsPending() throws {
     let decoder = Firestore.Decoder()
     #expect(try decoder.decode(Fields.self, from: ["at": moment]).at == .resolved(moment))
     #expect(try decoder.decode(Fields.self, from: ["at": NSNull()]).at == .pending)

@@ -38,7 +38,7 @@ extension BallcapTests {
       #expect(found.data?.age == 36)
     }
 
-    @Test func anUpdateOfWhatIsNotThereFails() async throws {
+    @Test func updateOfAMissingDocumentFails() async throws {
       let error = await outcome { Document<User>(id: "nobody").update(completion: $0) }
       #expect((error as? NSError)?.code == FirestoreErrorCode.Code.notFound.rawValue)
     }
@@ -67,7 +67,7 @@ extension BallcapTests {
       #expect(fields["a"] as? [String: Int] == ["b": 7, "c": 2])
     }
 
-    @Test func mergingAddsNoTimesAndLeavesTheData() async throws {
+    @Test func mergeSetsNoTimesAndKeepsTheObjectData() async throws {
       let ada = Document<User>(id: "ada", from: User(name: "Ada"))
       try await ada.save()
       let before = try #require(try await ada.documentReference.getDocument().data())
@@ -78,7 +78,7 @@ extension BallcapTests {
       #expect(ada.data?.age == 0)
     }
 
-    @Test func writesGoElsewhereWithoutMovingTheObject() async throws {
+    @Test func writesToAnotherReferenceDoNotChangeTheObjectPath() async throws {
       let ada = Document<User>(id: "ada", from: User(name: "Ada"))
       let copy = Firestore.firestore().document("copies/ada")
       try await ada.save(reference: copy)
@@ -89,7 +89,7 @@ extension BallcapTests {
       #expect(try await !copy.getDocument().exists)
     }
 
-    @Test func anAbsentDocumentIsNeitherObjectNorError() async throws {
+    @Test func getOfAMissingDocumentReturnsNilWithoutError() async throws {
       #expect(try await Document<User>.get(id: "nobody") == nil)
       let found = await withCheckedContinuation { done in
         Document<User>.get(id: "nobody") { done.resume(returning: ($0 == nil, $1 == nil)) }
@@ -109,7 +109,7 @@ extension BallcapTests {
       #expect(try await Document<User>.get(id: "ada") == nil)
     }
 
-    @Test func namesComeFromTheTypeUnlessTheModelSaysOtherwise() {
+    @Test func collectionNameIsTheTypeNameUnlessTheModelOverridesIt() {
       struct Local: Codable, Modelable {}
       #expect(Plain.name == "plain")
       #expect(Local.name == "local")
@@ -139,11 +139,11 @@ extension BallcapTests {
       #expect(User.parent?.path == "version/1")
     }
 
-    @Test func aModelDescribesItself() {
+    @Test func modelDescriptionListsItsFields() {
       #expect(Plain().debugDescription == "plain {\n  value: -4.0\n  list: [\"a\"]\n}")
     }
 
-    @Test func anObjectDescribesItself() throws {
+    @Test func objectDescriptionListsPathTimesAndFields() throws {
       let zero = Timestamp(seconds: 0, nanoseconds: 0)
       let document = Document<Plain>(id: "x", from: ["createdAt": zero, "updatedAt": zero])
       #expect(document == nil)
@@ -172,7 +172,7 @@ extension BallcapTests {
       #expect(ada.data?.age == 36)
     }
 
-    @Test func everyInitialiserStandsForItsDocument() throws {
+    @Test func everyInitialiserRefersToItsDocument() throws {
       let collection = Firestore.firestore().collection("elsewhere")
       let fields: [String: Any] = ["name": "Ada", "age": 36, "tags": []]
       #expect(Document<User>("ada").path == "users/ada")
@@ -188,7 +188,7 @@ extension BallcapTests {
       #expect(Document<User>(collection.document("y")).data == nil)
     }
 
-    @Test func timesInFieldsCountIfTheyAreMoments() throws {
+    @Test func timesInFieldsAreUsedOnlyIfTheyAreTimestamps() throws {
       let moment = Timestamp(seconds: 5, nanoseconds: 0)
       let fields: [String: Any] = [
         "name": "", "age": 0, "tags": [], "createdAt": moment, "updatedAt": NSNull(),
@@ -208,7 +208,7 @@ extension BallcapTests {
       #expect(ada.data?.name == "Ada")
     }
 
-    @Test func classesMaySayThatTheyWantNoTimes() async throws {
+    @Test func classCanOptOutOfTimestamps() async throws {
       final class Bare: Object, DataRepresentable {
         struct Model: Codable, Modelable { var value = 1 }
         var data: Bare.Model?
@@ -221,7 +221,7 @@ extension BallcapTests {
         ])
     }
 
-    @Test func classesThatAreNoObjectsHaveTheSameDefaults() async throws {
+    @Test func classesNotDerivedFromObjectHaveTheSameDefaults() async throws {
       final class Bare: DataRepresentable {
         var data: User?
         static func == (left: Bare, right: Bare) -> Bool { left.data == right.data }

@@ -33,7 +33,7 @@ extension BallcapTests {
 
     private func commit(_ batch: Batch) async -> (any Error)? { await outcome { batch.commit($0) } }
 
-    @Test func allOfItHappensTogether() async throws {
+    @Test func batchCommitsAllWritesTogether() async throws {
       let (ada, eve) = (Document<User>(id: "ada"), Document<User>(id: "eve"))
       try await eve.save()
       ada.data?.age = 36
@@ -43,7 +43,7 @@ extension BallcapTests {
       #expect(try await users.getDocuments().documents.map(\.documentID) == ["ada", "bob"])
     }
 
-    @Test func whatDoesNotEncodeFailsTheCommitAndNothingIsWritten() async throws {
+    @Test func encodingErrorFailsTheCommitAndWritesNothing() async throws {
       let ada = Document<User>(id: "ada")
       #expect(await commit(Batch().save(ada).save(Document<Odd>(id: "x"))) is EncodingError)
       #expect(await commit(Batch().save(ada).save(Document<Nested>(id: "x"))) is EncodingError)
@@ -61,7 +61,7 @@ extension BallcapTests {
       await #expect(throws: EncodingError.self) { try await nobody.save() }
     }
 
-    @Test func encodingErrorsAreToldOnTheCallbackQueue() async {
+    @Test func encodingErrorsAreReportedOnTheCallbackQueue() async {
       let isThere = await withCheckedContinuation { done in
         Document<Odd>(id: "x").save { _ in done.resume(returning: TestApp.isCallbackQueue) }
       }
@@ -76,14 +76,14 @@ extension BallcapTests {
       #expect(try await Document<User>.get(id: "ada")?.data?.name == "Ada")
     }
 
-    @Test func anyNumberOfWritesFitIn() async throws {
+    @Test func batchAcceptsAnyNumberOfWrites() async throws {
       let batch = Batch()
       for index in 0..<1200 { batch.save(Document<User>(id: "\(index)")) }
       try await batch.commit()
       #expect(try await users.getDocuments().count == 1200)
     }
 
-    @Test func otherCollectionsHoldTheSameIds() async throws {
+    @Test func batchCanWriteTheSameIDsToOtherCollections() async throws {
       let people = [Document<User>(id: "ada"), Document<User>(id: "eve")]
       let copies = Firestore.firestore().collection("copies")
       try await Batch().save(people, to: copies).save(people[0], to: users).commit()
@@ -96,7 +96,7 @@ extension BallcapTests {
       try await Batch().delete(document: people[0]).commit()
     }
 
-    @Test func savingTellsTheObjectItsTimesAtOnceAndAgain() async throws {
+    @Test func saveSetsLocalTimesAtOnceAndCommitTimesLater() async throws {
       let ada = Document<User>(id: "ada")
       let old = Timestamp(seconds: 1, nanoseconds: 0)
       (ada.createdAt, ada.updatedAt) = (old, old)
@@ -122,7 +122,7 @@ extension BallcapTests {
       #expect((ada.createdAt, ada.updatedAt) == times)
     }
 
-    @Test func aModelThatDeclaresTheTimesStillGetsThem() async throws {
+    @Test func modelThatDeclaresTimeFieldsGetsThemSet() async throws {
       struct Timed: Codable, Modelable {
         var createdAt = Timestamp(seconds: 0, nanoseconds: 0)
         var value = 1

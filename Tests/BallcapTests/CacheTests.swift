@@ -14,13 +14,13 @@ extension BallcapTests {
 
     init() { cache.clear() }
 
-    @Test func anotherInstanceSeesWhatTheFirstSaved() async throws {
+    @Test func otherInstanceSeesTheCachedSave() async throws {
       try await Document<User>(id: "ada", from: User(name: "Ada")).save()
       #expect(Document<User>(id: "ada").cache == User(name: "Ada"))
       #expect(Document<User>(id: "eve").cache == nil)
     }
 
-    @Test func itHoldsWhatTheCommitComputed() async throws {
+    @Test func cacheHoldsTheValuesThatTheCommitComputed() async throws {
       let counter = Document<Counter>(id: "c")
       try await counter.save()
       counter.data?.hits = .increment(2)
@@ -33,7 +33,7 @@ extension BallcapTests {
       #expect(cache.get(reference: counter.documentReference)?["createdAt"] is Timestamp)
     }
 
-    @Test func anUpdateKeepsTheTimeOfCreationAndAMergeAllFields() async throws {
+    @Test func updateKeepsTheCreateTimeAndMergeKeepsAllFields() async throws {
       let ada = Document<User>(id: "ada", from: User(name: "Ada"))
       try await ada.save()
       try await ada.update()
@@ -44,7 +44,7 @@ extension BallcapTests {
       #expect(cache.get(reference: ada.documentReference)?["name"] as? String == "Ada")
     }
 
-    @Test func aRejectedCommitLeavesItAsItWas() async throws {
+    @Test func rejectedCommitLeavesTheCacheUnchanged() async throws {
       let ada = Document<User>(id: "ada", from: User(name: "Ada"))
       try await ada.save()
       ada.data?.name = "Eve"
@@ -55,7 +55,7 @@ extension BallcapTests {
       #expect(Document<User>(id: "nobody").cache == nil)
     }
 
-    @Test func aDeletionEmptiesIt() async throws {
+    @Test func deletionClearsTheCacheEntry() async throws {
       let ada = Document<User>(id: "ada")
       try await ada.save()
       let old = try await ada.documentReference.getDocument()
@@ -68,7 +68,7 @@ extension BallcapTests {
       #expect(ada.cache == User())
     }
 
-    @Test func whatIsReadFillsItAndOlderStatesDoNotReplaceNewer() async throws {
+    @Test func readsFillTheCacheAndOlderStatesDoNotReplaceNewer() async throws {
       let reference = Firestore.firestore().document("users/ada")
       try await reference.setData(["name": "Ada", "age": 1, "tags": []])
       let old = try await reference.getDocument()
@@ -79,7 +79,7 @@ extension BallcapTests {
       #expect(Document<User>(id: "ada").cache?.age == 2)
     }
 
-    @Test func whoFindsNothingLeavesNothingInIt() async throws {
+    @Test func readOfAMissingDocumentClearsTheCacheEntry() async throws {
       let ada = Document<User>(id: "ada", from: User(name: "Ada"))
       typealias Look = (Document<User>) async throws -> Bool
       let looks: [Look] = [
@@ -120,7 +120,7 @@ extension BallcapTests {
       #expect(Document<User>(id: "ada").cache == User(name: "Ada"))
     }
 
-    @Test func whatWasForgottenIsFilledAgainByWhateverIsRead() async throws {
+    @Test func anyReadRefillsADroppedEntry() async throws {
       let ada = Document<User>(id: "ada", from: User(name: "Ada"))
       try await ada.save()
       let old = try await ada.documentReference.getDocument()
@@ -151,7 +151,7 @@ extension BallcapTests {
       #expect(ada.cache == nil)
     }
 
-    @Test func aCommitThatIsToldLateDoesNotReplaceWhatWasReadAfterIt() async throws {
+    @Test func lateCommitNotificationDoesNotReplaceALaterRead() async throws {
       let reference = Firestore.firestore().document("users/ada")
       try await reference.setData(["name": "Ada", "age": 1, "tags": []])
       let committed = try await reference.getDocument()
@@ -161,7 +161,7 @@ extension BallcapTests {
       #expect(Document<User>(id: "ada").cache?.age == 2)
     }
 
-    @Test func readersAndWritersTogetherLeaveTheLastState() async throws {
+    @Test func concurrentReadsAndWritesLeaveTheLastStateCached() async throws {
       let ids = ["ada", "eve"]
       await withTaskGroup(of: Void.self) { group in
         for id in ids {
@@ -184,7 +184,7 @@ extension BallcapTests {
       for id in ids { #expect(Document<User>(id: id).cache?.age == 40) }
     }
 
-    @Test func whatDoesNotDecodeIsNilAndTypedReadsThrow() throws {
+    @Test func undecodableEntryIsNilAndTypedReadsThrow() throws {
       cache.set(key: "users/odd", data: ["name": 7])
       #expect(Document<User>(id: "odd").cache == nil)
       #expect(throws: DecodingError.self) { try cache.get(modelType: User.self, path: "users/odd") }
@@ -225,14 +225,14 @@ extension BallcapTests {
       #expect(cache.get(reference: other) == nil)
     }
 
-    @Test func theLastThousandAreKept() throws {
+    @Test func cacheKeepsTheLastThousandEntries() throws {
       for index in 0..<1500 { cache.set(key: "users/\(index)", data: ["name": "\(index)"]) }
       #expect(Document<User>(id: "499").cache == nil)
       #expect(cache.get(reference: Firestore.firestore().document("users/500")) != nil)
       #expect(cache.get(reference: Firestore.firestore().document("users/1499")) != nil)
     }
 
-    @Test func readsBeyondTheBoundLeaveTheLastThousand() async throws {
+    @Test func readsBeyondTheLimitKeepTheLastThousand() async throws {
       let batch = Firestore.firestore().batch()
       let users = Firestore.firestore().collection("users")
       for index in 0..<1200 {
@@ -246,7 +246,7 @@ extension BallcapTests {
       #expect(Document<User>(id: "1199").cache?.age == 1199)
     }
 
-    @Test func manyThreadsMayUseIt() async {
+    @Test func manyThreadsMayUseTheCache() async {
       await withTaskGroup(of: Void.self) { group in
         for thread in 0..<8 {
           group.addTask {

@@ -29,7 +29,7 @@ extension BallcapTests {
 
     // MARK: Order
 
-    @Test func whatIsRetrievedStandsWhereTheQueryFoundIt() async throws {
+    @Test func retrievedDocumentsKeepTheQueryOrder() async throws {
       let favourites = Firestore.firestore().collection("favourites")
       for (place, id) in ["c", "a", "b"].enumerated() {
         try await favourites.document(id).setData(["place": place])
@@ -52,7 +52,7 @@ extension BallcapTests {
       #expect(try await changes.next()?.after.keys == ["c", "a", "b"])
     }
 
-    @Test func objectsThatWereNeverReadStandWhereTheQueryFoundTheirDocuments() async throws {
+    @Test func unreadObjectsKeepTheQueryOrderOfTheirDocuments() async throws {
       for (place, id) in ["c", "a", "b"].enumerated() { try await save(id, place) }
       let source = Document<Item>.order(by: "rank").dataSource()
         .retrieve { _, found, done in done(Document<Item>(id: found.documentID)) }
@@ -62,7 +62,7 @@ extension BallcapTests {
       #expect(try await changes.next()?.after.keys == ["c", "a", "d", "b"])
     }
 
-    @Test(arguments: 1...6) func aChangeOfAListThatIsInNoOrderTellsWhatMoved(seed: UInt64) async throws {
+    @Test(arguments: 1...6) func changesOfAnUnorderedListReportMoves(seed: UInt64) async throws {
       var rng = SeededRNG(seed: seed)
       for rank in 0..<12 { try await save("\(rank)", rank) }
       let source = Document<Item>.order(by: "rank").dataSource()
@@ -86,7 +86,7 @@ extension BallcapTests {
       #expect(source.map { $0[\.rank] } == source.map { $0[\.rank] }.sorted())
     }
 
-    @Test func theMostThatCanStayInTheirPlacesDo() {
+    @Test func asManyElementsAsPossibleStayInPlace() {
       #expect(LongestRise.places(in: []) == [])
       #expect(LongestRise.places(in: [1, 2, 3]) == [0, 1, 2])
       #expect(LongestRise.places(in: [3, 2, 1]).count == 1)
@@ -145,7 +145,7 @@ extension BallcapTests {
       }
     }
 
-    @Test func editingALongListByHandDoesNotLookThroughAllOfIt() {
+    @Test func manualEditOfALongListDoesNotScanIt() {
       let collection = Firestore.memory().collection("items")
       func item(_ id: String, _ rank: Int) -> Document<Compared> {
         let item = Document<Compared>(collection.document(id))
@@ -175,7 +175,7 @@ extension BallcapTests {
     // MARK: Duplicates
 
     /// The user has inserted documents twice.
-    @Test func stepsLeadFromBeforeToAfterWhereADocumentIsThereTwice() async throws {
+    @Test func changesOfAListWithDuplicatesLeadFromBeforeToAfter() async throws {
       for rank in 0..<4 { try await save("\(rank)", rank) }
       let source = Document<Item>.order(by: "rank").dataSource()
       try await source.get()
@@ -203,7 +203,7 @@ extension BallcapTests {
       #expect(told[1].changes.deletions.keys == ["0", "0"])
     }
 
-    @Test func aChangeOfADocumentThatIsThereTwiceLeavesItThereOnce() async throws {
+    @Test func changeOfADuplicatedDocumentLeavesItListedOnce() async throws {
       try await save("a", 1)
       try await save("b", 2)
       let source = Document<Item>.order(by: "rank").dataSource()
@@ -216,7 +216,7 @@ extension BallcapTests {
       #expect(change.before.applying(change.difference)?.keys == change.after.keys)
     }
 
-    @Test func documentsAreFoundByTheirIdWhereverTheyAre() {
+    @Test func documentsAreFoundByIDRegardlessOfCollectionOrDatabase() {
       let (one, other) = (Firestore.memory(), Firestore.memory())
       let source = ItemSource([
         Document<Item>(one.document("items/a")),
@@ -237,7 +237,7 @@ extension BallcapTests {
 
     // MARK: Loops
 
-    @Test func aSecondLoopIsToldEverythingAgain() async throws {
+    @Test func secondLoopStartsWithTheFullState() async throws {
       for (rank, id) in ["a", "b", "c"].enumerated() { try await save(id, rank) }
       let source = Document<Item>.order(by: "rank").dataSource()
       for try await change in source.changes {
@@ -263,7 +263,7 @@ extension BallcapTests {
       }
     }
 
-    @Test func pagesStayWhenALoopBeginsAnew() async throws {
+    @Test func pagesStayLoadedWhenANewLoopBegins() async throws {
       for rank in 0..<6 { try await save("\(rank)", rank) }
       let source = Document<Item>.order(by: "rank").limit(to: 2).dataSource()
       for try await _ in source.changes { break }
@@ -279,7 +279,7 @@ extension BallcapTests {
       }
     }
 
-    @Test func aLoopDoesNotWaitForWhatTheOneBeforeAskedFor() async throws {
+    @Test func newLoopDoesNotWaitForRetrievalsOfThePreviousLoop() async throws {
       try await save("a", 1)
       let asked = Heard<Bool>()
       // Only one task uses the source at a time.
@@ -300,7 +300,7 @@ extension BallcapTests {
       NSPredicate { fields, _ in ((fields as? [String: Any])?["rank"] as? Int).map { $0 % 2 } == 0 }
     }
 
-    @Test func aQueryWithAPredicateGetsWhatItAccepts() async throws {
+    @Test func getOfAPredicateQueryReturnsAcceptedDocuments() async throws {
       for rank in 0..<5 { try await save("\(rank)", rank) }
       let query = Document<Item>.order(by: "rank", descending: true).filter(using: isEven)
       #expect(try await query.get().documents.map(\.documentID) == ["4", "2", "0"])
@@ -312,7 +312,7 @@ extension BallcapTests {
       #expect(found == ["4", "2", "0"])
     }
 
-    @Test func theFirstDocumentsThatAPredicateAcceptsAreListedAtOnce() async throws {
+    @Test func firstSnapshotListsAllAcceptedDocumentsWithoutATree() async throws {
       for rank in 0..<6 { try await save("\(rank)", rank) }
       let source = Document<Item>.order(by: "rank", descending: true).filter(using: isEven).dataSource()
       var changes = source.changes.makeAsyncIterator()
@@ -325,7 +325,7 @@ extension BallcapTests {
       #expect(try await changes.next()?.after.keys == ["3", "4", "2", "0"])
     }
 
-    @Test func aQueryWithAPredicateTellsStepsThatLeadFromOneStateToTheNext() async throws {
+    @Test func predicateQueryChangesLeadFromEachStateToTheNext() async throws {
       var rng = SeededRNG(seed: 11)
       for rank in 0..<8 { try await save("\(rank)", rank) }
       let heard = Heard<QuerySnapshot>()
@@ -362,7 +362,7 @@ extension BallcapTests {
       }
     }
 
-    @Test func aLoopOverAQueryWithAPredicateIsToldWhatCounts() async throws {
+    @Test func loopOverAPredicateQueryGetsOnlyAcceptedDocuments() async throws {
       for rank in 0..<3 { try await save("\(rank)", rank) }
       var snapshots = Document<Item>.order(by: "rank").filter(using: isEven).snapshots().makeAsyncIterator()
       #expect(try await snapshots.next()?.documents.map(\.documentID) == ["0", "2"])
@@ -385,7 +385,7 @@ extension BallcapTests {
       return firestore
     }
 
-    @Test func newsAboutMetadataAloneIsKeptFromWhoDoesNotWantIt() async throws {
+    @Test func metadataOnlyChangesAreSkippedOnRequest() async throws {
       let firestore = client(try LoopbackRemote(authority: try DocumentStore.openInMemory()))
       let items = firestore.collection("items")
       _ = try await items.getDocuments(source: .server)
@@ -418,7 +418,7 @@ extension BallcapTests {
       try await firestore.terminate()
     }
 
-    @Test func aPageEndsAtADocumentWhoseTimeTheRemoteHasStillToSet() async throws {
+    @Test func pageMayEndAtADocumentWithAPendingServerTimestamp() async throws {
       struct Timed: Codable, Modelable { var at: Timestamp? }
       let firestore = client(try LoopbackRemote(authority: try DocumentStore.openInMemory()))
       let items = firestore.collection("timed")
@@ -433,7 +433,7 @@ extension BallcapTests {
       try await firestore.terminate()
     }
 
-    @Test func aTimeThatTheRemoteHasStillToSetIsEstimatedWhereItHasToBeThere() async throws {
+    @Test func pendingServerTimestampIsEstimatedForNonOptionalFields() async throws {
       struct Timed: Codable, Modelable { var at = Timestamp(seconds: 0, nanoseconds: 0) }
       let firestore = client(try LoopbackRemote(authority: try DocumentStore.openInMemory()))
       try await firestore.disableNetwork()
@@ -450,7 +450,7 @@ extension BallcapTests {
 
     // MARK: Other tests
 
-    @Test func aTimeoutIsToldOnTheCallbackQueue() async throws {
+    @Test func timeoutIsReportedOnTheCallbackQueue() async throws {
       try await save("a")
       let told = Heard<Bool>()
       var option = ItemSource.Option()

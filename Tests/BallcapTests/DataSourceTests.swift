@@ -73,7 +73,7 @@ extension BallcapTests {
       #expect(app.onCallbackQueue { source[0].data?.name } == "edited")
     }
 
-    @Test func documentsAreWhatTheSnapshotSaysWhenTheBlockIsCalled() async throws {
+    @Test func documentsMatchTheSnapshotDuringTheCallback() async throws {
       let sound = Heard<Bool>()
       try await save("a")
       let source = Document<Item>.query.dataSource()
@@ -90,7 +90,7 @@ extension BallcapTests {
       }
     }
 
-    @Test func theLatestUpdateComesFirstUnlessTheQuerySaysOtherwise() async throws {
+    @Test func latestUpdateComesFirstUnlessTheQueryHasAnOrder() async throws {
       for (id, rank) in [("a", 3), ("b", 1), ("c", 2)] { try await save(id, rank) }
       let byUpdate = source().listen()
       #expect(await heard.next().after.keys == ["c", "b", "a"])
@@ -103,7 +103,7 @@ extension BallcapTests {
       #expect(descending.documents.keys == ["a", "c", "b"])
     }
 
-    @Test func anOrderOfOnesOwnCounts() async throws {
+    @Test func customSortOverridesTheQueryOrder() async throws {
       for (id, rank) in [("a", 3), ("b", 1), ("c", 2)] { try await save(id, rank) }
       let source = source(Document<Item>.order(by: "rank")).sorted { $0.id > $1.id }.listen()
       #expect(await heard.next().after.keys == ["c", "b", "a"])
@@ -113,7 +113,7 @@ extension BallcapTests {
       #expect(ids(source) == ["a", "b", "bb", "c"])
     }
 
-    @Test func anOrderThatThrowsLeavesThingsWhereTheyAre() async throws {
+    @Test func throwingSortKeepsTheQueryOrder() async throws {
       struct Undecided: Error {}
       try await save("a", 1)
       let source = source(Document<Item>.order(by: "rank")).listen()
@@ -123,7 +123,7 @@ extension BallcapTests {
       #expect(await heard.next().after.keys == ["a", "b"])
     }
 
-    @Test func elementsThatWereChangedInPlaceDoNotMisleadTheOrder() async throws {
+    @Test func inPlaceChangesOfElementsDoNotCorruptTheOrder() async throws {
       for rank in 0..<40 { try await save("\(rank)", rank * 10) }
       let source = source(Document<Item>.query).sorted { $0[\.rank] < $1[\.rank] }.listen()
       _ = await heard.next()
@@ -145,7 +145,7 @@ extension BallcapTests {
       #expect(new == new.sorted())
     }
 
-    @Test func stoppingEndsItUntilItListensAgain() async throws {
+    @Test func stoppedSourceGetsNothingUntilItListensAgain() async throws {
       let source = source().listen()
       _ = await heard.next()
       app.onCallbackQueue { source.stop() }
@@ -157,7 +157,7 @@ extension BallcapTests {
 
     // MARK: Errors
 
-    @Test func anErrorOfTheDatabaseIsToldOnTheCallbackQueue() async throws {
+    @Test func databaseErrorIsReportedOnTheCallbackQueue() async throws {
       let told = Heard<Bool>()
       let source = ItemSource.Query(Firestore.firestore().collection("__reserved__")).dataSource()
       source.onError { (_, _: any Error) in told.hear(TestApp.isCallbackQueue) }
@@ -169,7 +169,7 @@ extension BallcapTests {
       #expect(!source.isLast)
     }
 
-    @Test func aDocumentThatDoesNotDecodeIsLeftOutAndTold() async throws {
+    @Test func undecodableDocumentIsOmittedAndReported() async throws {
       try await save("a")
       try await items.document("odd").setData(["name": 7])
       let source = source().listen()
@@ -180,7 +180,7 @@ extension BallcapTests {
 
     // MARK: Retrieving
 
-    @Test func removalsDoNotAskForTheirDocument() async throws {
+    @Test func removalsDoNotRetrieveTheirDocument() async throws {
       try await save("a")
       let source = source().retrieve { _, document, done in
         Document<Item>.get(id: document.documentID) { item, _ in done(item) }
@@ -230,7 +230,7 @@ extension BallcapTests {
         }.listen()
     }
 
-    @Test func snapshotsWaitForTheOnesBeforeThem() async throws {
+    @Test func snapshotsAreDeliveredInOrderDespiteEarlyRetrievals() async throws {
       let held = Held()
       let source = holding(held)
       #expect(await heard.next().after.isEmpty)
@@ -245,7 +245,7 @@ extension BallcapTests {
       #expect(await heard.next().after.keys == ["a", "b"])
     }
 
-    @Test func whatIsAnsweredLateIsNotLost() async throws {
+    @Test func lateRetrievalIsStillDelivered() async throws {
       let held = Held()
       let source = holding(held, timeout: 0)
       #expect(await heard.next().after.isEmpty)
@@ -259,7 +259,7 @@ extension BallcapTests {
       held.release("a")
     }
 
-    @Test func aLateAnswerDoesNotBringBackWhatIsGone() async throws {
+    @Test func lateRetrievalDoesNotRestoreADeletedDocument() async throws {
       let held = Held()
       let source = holding(held, timeout: 0)
       _ = await heard.next()
@@ -286,7 +286,7 @@ extension BallcapTests {
     // MARK: Sources without an owner
 
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
-    func aReadIsToldThoughNothingKeepsTheSource(isAwaited: Bool) async throws {
+    func readCompletesWithoutReferencesToTheSource(isAwaited: Bool) async throws {
       try await save("a")
       try await save("b", 1)
       let query = Document<Item>.order(by: "rank")
@@ -303,7 +303,7 @@ extension BallcapTests {
       #expect(after == ["a", "b"])
     }
 
-    @Test(.timeLimit(.minutes(1))) func aReadThatIsNotAnsweredInTimeFailsThoughNothingKeepsTheSource()
+    @Test(.timeLimit(.minutes(1))) func readTimesOutWithoutReferencesToTheSource()
       async throws
     {
       try await save("a")
@@ -335,7 +335,7 @@ extension BallcapTests {
 
     /// The bug: the answer went to the loop, which had ended. The page and all later events were lost.
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
-    func aPageThatALoopHasAskedForIsToldBehindTheEndOfTheLoop(isAnsweredBefore: Bool) async throws {
+    func pageRequestedByALoopIsDeliveredAfterTheLoopEnds(isAnsweredBefore: Bool) async throws {
       try await save("a", 0)
       try await save("b", 1)
       let held = Held()
@@ -379,7 +379,7 @@ extension BallcapTests {
       #expect(source.isLast)
     }
 
-    @Test func aPageFollowsWhatIsListenedTo() async throws {
+    @Test func nextPageExtendsTheListenedPage() async throws {
       for rank in 0..<4 { try await save("\(rank)", rank) }
       let source = source(Document<Item>.order(by: "rank").limit(to: 2)).listen()
       #expect(await heard.next().after.keys == ["0", "1"])
@@ -418,7 +418,7 @@ extension BallcapTests {
 
     // MARK: Queries
 
-    @Test func everyStepOfAQueryIsThere() async throws {
+    @Test func everyQueryMethodIsAvailable() async throws {
       for rank in 0..<6 { try await save("\(rank)", rank, name: "n\(rank % 2)") }
       typealias Items = Document<Item>
       func found(_ query: ItemSource.Query) async throws -> [String] {
@@ -455,7 +455,7 @@ extension BallcapTests {
       #expect(try await found(query) == ["3", "5"])
     }
 
-    @Test func aPredicateIsAskedAboutWhatTheQueryFinds() async throws {
+    @Test func predicateFiltersTheQueryResults() async throws {
       for rank in 0..<4 { try await save("\(rank)", rank) }
       let isEven = NSPredicate { fields, _ in
         ((fields as? [String: Any])?["rank"] as? Int).map { $0 % 2 } == 0
@@ -482,7 +482,7 @@ extension BallcapTests {
       source.stop()
     }
 
-    @Test func newsAboutASnapshotAloneMayBeSkipped() async throws {
+    @Test func snapshotsWithoutDocumentChangesMayBeSkipped() async throws {
       var option = ItemSource.Option()
       option.skipsMetadataChanges = true
       let empty = try await items.getDocuments()
@@ -516,7 +516,7 @@ extension BallcapTests {
       await #expect(throws: (any Error).self) { for try await _ in source.changes {} }
     }
 
-    @Test func loopsWaitForWhatIsRetrieved() async throws {
+    @Test func loopsWaitForRetrievedDocuments() async throws {
       try await save("a", 1)
       let source = Document<Item>.order(by: "rank").dataSource().retrieve { _, document, done in
         Document<Item>.get(id: document.documentID) { item, _ in done(item) }

@@ -33,7 +33,7 @@ import Testing
     #expect(registration.removals == 2)
   }
 
-  @Test func aRemovalMayDisposeOfTheSame() {
+  @Test func listenerRemovalMayDisposeOfItsOwnDisposer() {
     // The original Ballcap held a lock during the removal, so a removal that disposed of its own disposer
     // deadlocked.
     let registration = Registration()
@@ -55,7 +55,7 @@ import Testing
     #expect(registrations.map(\.removals) == [1, 1])
   }
 
-  @Test func whatIsFreedDisposesOfItsBaseAlsoIfSomeoneElseHasIt() {
+  @Test func freedAnyDisposerDisposesOfItsBaseEvenIfShared() {
     let registration = Registration()
     let disposer = Disposer(.value(registration))
     do { _ = AnyDisposer(disposer) }

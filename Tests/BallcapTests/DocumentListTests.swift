@@ -13,7 +13,7 @@ import Testing
     return ListedDocument(Document(documentReference: place, from: Item(rank: rank)), at: place)
   }
 
-  @Test(arguments: [1 as UInt64, 2, 3]) func itIsSortedAfterEveryEditAndCanUndoThem(seed: UInt64) {
+  @Test(arguments: [1 as UInt64, 2, 3]) func listStaysSortedAfterEachEditAndCanUndoEdits(seed: UInt64) {
     var rng = SeededRNG(seed: seed)
     var list = DocumentList<Document<Item>>([], .user { $0[\.rank] < $1[\.rank] })
     var model: [Int: Int] = [:]
@@ -55,7 +55,7 @@ import Testing
     #expect(list.elements.map { $0[\.rank] } == model.values.sorted())
   }
 
-  @Test func whatEqualsNotEvenItselfIsPlacedAllTheSame() {
+  @Test func modelsThatDoNotEqualThemselvesAreStillPlaced() {
     struct Odd: Codable, Modelable { var number = Double.nan }
     var list = DocumentList<Document<Odd>>([], .user { $0.id < $1.id })
     for id in 0..<50 {

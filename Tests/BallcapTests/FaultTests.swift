@@ -15,76 +15,79 @@ extension BallcapTests {
     private static let table: [(number: Int, fault: String, tests: [String])] = [
       (
         1, "what does not encode crashes a batch",
-        ["whatDoesNotEncodeFailsTheCommitAndNothingIsWritten", "anObjectWithoutDataFailsTheCommit"]
+        ["encodingErrorFailsTheCommitAndWritesNothing", "anObjectWithoutDataFailsTheCommit"]
       ),
       (
         2, "comparing an operator crashes",
         [
-          "operatorsAreComparedWithoutAskingForTheirValue", "genericCodeComparesThemToo",
-          "aRefreshOfWhatHoldsAnOperatorDoesNotCrash",
+          "operatorsCompareWithoutReadingTheirValue", "genericCodeCanCompareFieldOperators",
+          "refreshOfAModelWithAnOperatorDoesNotCrash",
         ]
       ),
-      (3, "the cache has operators in place of values", ["itHoldsWhatTheCommitComputed"]),
+      (3, "the cache has operators in place of values", ["cacheHoldsTheValuesThatTheCommitComputed"]),
       (
         4, "an update or a merge costs the cache fields",
-        ["anUpdateKeepsTheTimeOfCreationAndAMergeAllFields"]
+        ["updateKeepsTheCreateTimeAndMergeKeepsAllFields"]
       ),
-      (5, "an error destroys the data", ["anErrorLeavesTheDataAndAMissingDocumentDoesNot"]),
-      (6, "reading leaves times and snapshot", ["anObjectTakesOverAllThatWasRead"]),
-      (7, "the completion gets another object", ["anObjectTakesOverAllThatWasRead"]),
-      (8, "errors of listeners and pages are dropped", ["anErrorOfTheDatabaseIsToldOnTheCallbackQueue"]),
-      (9, "what was removed is asked for", ["removalsDoNotAskForTheirDocument"]),
+      (5, "an error destroys the data", ["readErrorKeepsTheDataAndMissingDocumentClearsIt"]),
+      (6, "reading leaves times and snapshot", ["readUpdatesDataTimesAndSnapshotOfTheObject"]),
+      (7, "the completion gets another object", ["readUpdatesDataTimesAndSnapshotOfTheObject"]),
+      (8, "errors of listeners and pages are dropped", ["databaseErrorIsReportedOnTheCallbackQueue"]),
+      (9, "what was removed is asked for", ["removalsDoNotRetrieveTheirDocument"]),
       (
-        10, "what is late is lost", ["whatIsAnsweredLateIsNotLost", "aLateAnswerDoesNotBringBackWhatIsGone"]
+        10, "what is late is lost",
+        ["lateRetrievalIsStillDelivered", "lateRetrievalDoesNotRestoreADeletedDocument"]
       ),
       (
         11, "a slow answer blocks a thread",
-        ["snapshotsWaitForTheOnesBeforeThem", "listsThatWaitForAnswersTakeNoThread"]
+        ["snapshotsAreDeliveredInOrderDespiteEarlyRetrievals", "listsWaitingForRetrievalsOccupyNoThread"]
       ),
-      (12, "errors come on some queue", ["aTimeoutIsToldOnTheCallbackQueue"]),
-      (13, "documents change beside their reader", ["documentsAreWhatTheSnapshotSaysWhenTheBlockIsCalled"]),
-      (14, "the order of the query is lost", ["theLatestUpdateComesFirstUnlessTheQuerySaysOtherwise"]),
-      (15, "an order that throws crashes", ["anOrderThatThrowsLeavesThingsWhereTheyAre"]),
+      (12, "errors come on some queue", ["timeoutIsReportedOnTheCallbackQueue"]),
+      (13, "documents change beside their reader", ["documentsMatchTheSnapshotDuringTheCallback"]),
+      (14, "the order of the query is lost", ["latestUpdateComesFirstUnlessTheQueryHasAnOrder"]),
+      (15, "an order that throws crashes", ["throwingSortKeepsTheQueryOrder"]),
       (
         16, "every change looks through everything",
-        ["aChangeOfALongListTakesFewComparisons", "editingALongListByHandDoesNotLookThroughAllOfIt"]
+        ["aChangeOfALongListTakesFewComparisons", "manualEditOfALongListDoesNotScanIt"]
       ),
       (
         17, "news of metadata alone is told",
-        ["newsAboutASnapshotAloneMayBeSkipped", "newsAboutMetadataAloneIsKeptFromWhoDoesNotWantIt"]
+        ["snapshotsWithoutDocumentChangesMayBeSkipped", "metadataOnlyChangesAreSkippedOnRequest"]
       ),
       (18, "the last page is known too late", ["pagesFollowOneAnother"]),
-      (19, "errors of transfers are swallowed", ["theFirstErrorIsToldAndAllFilesAreAttempted"]),
+      (19, "errors of transfers are swallowed", ["firstErrorIsReportedAndAllFilesAreAttempted"]),
       (
         20, "what a timeout frees is still used",
-        ["aBatchThatNobodyKeepsIsToldThatItTookTooLong", "aBatchThatHasEndedKeepsNothing"]
+        ["unreferencedBatchStillReportsItsTimeout", "finishedBatchRetainsNoBytes"]
       ),
       (
         21, "ten seconds, whatever the file",
-        ["theTimeOfATransferIsForEverybodyToChoose", "whoCommitsAgainAsSoonAsTheTimeIsUpIsNotCancelled"]
+        ["transferTimeoutIsPublic", "commitRightAfterATimeoutIsNotCancelled"]
       ),
       (22, "metadata stay here", ["aSavedFileIsReadBackByAnother"]),
-      (23, "a failed deletion deletes what is here", ["aDeletionThatFailsLeavesWhatIsHere"]),
-      (24, "kinds change on the way", ["kindsAreTheSameAfterARoundTrip", "documentsDescribeFiles"]),
+      (23, "a failed deletion deletes what is here", ["failedDeletionKeepsTheLocalBytes"]),
+      (24, "kinds change on the way", ["mimeTypesRoundTrip", "documentsDescribeFiles"]),
       (
         25, "names crash or are encoded",
-        ["namesGetTheirExtension", "filesLieBesideTheirReferenceOrBelowTheirObject"]
+        ["namesGetTheirExtension", "filePathsAreBesideTheReferenceOrBelowTheObject"]
       ),
-      (26, "bytes at hand are never asked for again", ["bytesAtHandAreNotAskedForAndReloadingAsks"]),
-      (27, "two files share their bytes", ["twoFilesOfOnePlaceKeepTheirOwnBytes"]),
-      (28, "caches are for one thread", ["manyThreadsMayUseIt", "manyThreadsMayUseFilesAndTheirTasks"]),
-      (29, "a removal that removes never ends", ["aRemovalMayDisposeOfTheSame"]),
+      (26, "bytes at hand are never asked for again", ["localBytesAreNotDownloadedAgainUnlessReloaded"]),
+      (27, "two files share their bytes", ["twoFilesWithOnePathKeepTheirOwnBytes"]),
+      (
+        28, "caches are for one thread", ["manyThreadsMayUseTheCache", "manyThreadsMayUseFilesAndTheirTasks"]
+      ),
+      (29, "a removal that removes never ends", ["listenerRemovalMayDisposeOfItsOwnDisposer"]),
       (
         30, "what does not decode is printed",
-        ["aDocumentThatDoesNotDecodeIsLeftOutAndTold", "theLayerPrintsNothing"]
+        ["undecodableDocumentIsOmittedAndReported", "theLayerPrintsNothing"]
       ),
       (
         31, "moments that are pending do not decode",
-        ["aTimeThatTheRemoteHasStillToSetIsEstimatedWhereItHasToBeThere"]
+        ["pendingServerTimestampIsEstimatedForNonOptionalFields"]
       ),
       (
         32, "saving leaves the times",
-        ["savingTellsTheObjectItsTimesAtOnceAndAgain", "anObjectThatCouldNotBeSavedKeepsItsTimes"]
+        ["saveSetsLocalTimesAtOnceAndCommitTimesLater", "anObjectThatCouldNotBeSavedKeepsItsTimes"]
       ),
       (33, "edits lose objects in sets", ["anObjectInASetStaysThereWhenItsDataChanges"]),
       (
@@ -92,9 +95,9 @@ extension BallcapTests {
         ["changesArriveAsTheyHappen", "anEditThroughAnotherInstanceIsAModification"]
       ),
       (35, "the server may answer before the cache", ["theCacheAnswersBeforeTheServer"]),
-      (36, "reading by id makes a model", ["readingByIdMakesNoModelInVain"]),
-      (37, "500 writes are the most", ["anyNumberOfWritesFitIn"]),
-      (38, "elements of operators are not encoded", ["anArrayTakesElementsThatAreNoScalars"]),
+      (36, "reading by id makes a model", ["readByIDCreatesNoUnusedModel"]),
+      (37, "500 writes are the most", ["batchAcceptsAnyNumberOfWrites"]),
+      (38, "elements of operators are not encoded", ["arrayOperatorsAcceptNonScalarElements"]),
     ]
 
     @Test func everyFaultHasItsTests() throws {
@@ -128,7 +131,7 @@ extension BallcapTests {
     }
 
     /// Uses more waiting lists than a thread pool has threads.
-    @Test func listsThatWaitForAnswersTakeNoThread() async throws {
+    @Test func listsWaitingForRetrievalsOccupyNoThread() async throws {
       try await Document<User>(id: "ada").save()
       let asked = Heard<Bool>()
       let answers = Answers()
@@ -165,7 +168,7 @@ extension BallcapTests {
     }
 
     /// The property is public: this test uses it without `@testable`.
-    @Test func theTimeOfATransferIsForEverybodyToChoose() {
+    @Test func transferTimeoutIsPublic() {
       let batch = StorageBatch()
       #expect(batch.timeout == 600)
       batch.timeout = 5

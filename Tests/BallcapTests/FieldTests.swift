@@ -9,7 +9,7 @@ extension BallcapTests {
   @Suite final class Fields {
     private let app = TestApp()
 
-    @Test func operatorsAreComparedWithoutAskingForTheirValue() {
+    @Test func operatorsCompareWithoutReadingTheirValue() {
       #expect(IncrementableInt.increment(1) != .value(1))
       #expect(IncrementableDouble.increment(1) == .increment(1))
       #expect(OperableArray<Int>.arrayUnion([1]) != .arrayRemove([1]))
@@ -20,13 +20,13 @@ extension BallcapTests {
       #expect(Counter() == Counter())
     }
 
-    @Test func genericCodeComparesThemToo() {
+    @Test func genericCodeCanCompareFieldOperators() {
       func same<Value: Equatable>(_ left: Value, _ right: Value) -> Bool { !(left != right) }
       #expect(same(IncrementableInt.increment(2), .increment(2)))
       #expect(!same(ServerTimestamp.pending, .resolved(Timestamp())))
     }
 
-    @Test func literalsAreValues() {
+    @Test func literalsCreatePlainValues() {
       #expect(IncrementableInt(3) == .value(3))
       let number: IncrementableDouble = 0.5
       #expect(number.rawValue == 0.5)
@@ -35,7 +35,7 @@ extension BallcapTests {
       #expect(array.rawValue == [1, 2] && array.count == 2 && array.first == 1 && array.last == 2)
     }
 
-    @Test func commitsComputeThem() async throws {
+    @Test func commitsComputeFieldOperators() async throws {
       let counter = Document<Counter>(id: "c")
       try await counter.save()
       counter.data?.hits = .increment(4)
@@ -52,7 +52,7 @@ extension BallcapTests {
       #expect(try await Document<Counter>.get(id: "c")?.data?.names == ["b"])
     }
 
-    @Test func anElementThatNoArrayCanHoldIsAnErrorOfEncoding() async {
+    @Test func invalidArrayElementIsAnEncodingError() async {
       struct Table: Codable, Modelable { var rows: OperableArray<[Int]> = [] }
       for rows in [OperableArray<[Int]>.arrayUnion([[1]]), .arrayRemove([[1]]), .value([[1]])] {
         let table = Document<Table>(id: "t", from: Table(rows: rows))
@@ -60,7 +60,7 @@ extension BallcapTests {
       }
     }
 
-    @Test func anArrayTakesElementsThatAreNoScalars() async throws {
+    @Test func arrayOperatorsAcceptNonScalarElements() async throws {
       struct Point: Codable, Hashable { var x = 0, y = 0 }
       struct Path: Codable, Modelable { var points: OperableArray<Point> = [] }
       let path = Document<Path>(id: "p")
@@ -72,7 +72,7 @@ extension BallcapTests {
       #expect(try await Document<Path>.get(id: "p")?.data?.points == [Point(x: 1, y: 2), Point(x: 3, y: 4)])
     }
 
-    @Test func aRefreshOfWhatHoldsAnOperatorDoesNotCrash() async throws {
+    @Test func refreshOfAModelWithAnOperatorDoesNotCrash() async throws {
       let counter = Document<Counter>(id: "c")
       try await counter.save()
       counter.data?.hits = .increment(1)
@@ -80,7 +80,7 @@ extension BallcapTests {
       #expect(counter.data?.hits == 0)
     }
 
-    @Test func insideObjectsTheNameMeansThisType() async throws {
+    @Test func serverTimestampInsideObjectsMeansThisType() async throws {
       final class Visit: Object, DataRepresentable {
         struct Model: Codable, Modelable { var at: ServerTimestamp = .pending }
         var data: Visit.Model?

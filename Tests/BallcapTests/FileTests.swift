@@ -39,7 +39,7 @@ extension BallcapTests {
       (.octetStream("bin"), "application/octet-stream", "bin"),
       (.octetStream(nil), "application/octet-stream", ""),
       (.custom("a/b", "c"), "a/b", "c"),
-    ]) func everyKindHasItsTextAndItsExtension(type: File.MIMEType, value: String, ext: String) {
+    ]) func everyMIMETypeHasItsTextAndExtension(type: File.MIMEType, value: String, ext: String) {
       #expect(type.rawValue == value && type.fileExtension == ext)
       #expect(File.MIMEType(rawValue: value, ext: ext) == type)
       if !["pjpeg", "octet-stream", "b"].contains(value.split(separator: "/")[1]) {
@@ -54,14 +54,14 @@ extension BallcapTests {
       ("data", .custom("application/json", "json"), .custom("application/json", "json")),
       ("a.png", .png, .png),
     ])
-    func kindsAreTheSameAfterARoundTrip(name: String, type: File.MIMEType, known: File.MIMEType) throws {
+    func mimeTypesRoundTrip(name: String, type: File.MIMEType, known: File.MIMEType) throws {
       let file = File(place("a/x"), data: text, name: name, mimeType: type)
       #expect(file.mimeType == known)
       let found = try JSONDecoder().decode(File.self, from: JSONEncoder().encode(file))
       #expect(found == file && found.mimeType == known)
     }
 
-    @Test func unknownKindsAreKept() {
+    @Test func unknownMIMETypesArePreserved() {
       #expect(File.MIMEType(ext: "jpeg") == .jpeg)
       #expect(File.MIMEType(ext: "xyz") == .custom("", "xyz"))
       #expect(File.MIMEType(rawValue: "x/y") == .custom("x/y", ""))
@@ -81,7 +81,7 @@ extension BallcapTests {
       #expect(generated == result && kind == found)
     }
 
-    @Test func filesLieBesideTheirReferenceOrBelowTheirObject() {
+    @Test func filePathsAreBesideTheReferenceOrBelowTheObject() {
       #expect(file("a/b").path == "a/b.txt")
       #expect(File(place("a/b"), data: text, name: "n", mimeType: .plain).path == "a/n.txt")
       let ada = Document<User>(id: "ada")
@@ -105,7 +105,7 @@ extension BallcapTests {
       #expect(other.data == text)
     }
 
-    @Test func theTaskIsGoneAndTheMetadataThereWhenTheCompletionIsCalled() async throws {
+    @Test func completionRunsAfterTheTaskIsRemovedAndMetadataIsSet() async throws {
       let saved = file("a/b", text)
       let state = await withCheckedContinuation { done in
         let task = saved.save { metadata, error in
@@ -130,7 +130,7 @@ extension BallcapTests {
       #expect(try await stranger(saved).getData() == text)
     }
 
-    @Test func nothingToSaveIsToldAtOnce() {
+    @Test func saveWithoutDataFailsImmediately() {
       var told: (any Error)?
       let task = file("nothing/here").save { _, error in told = error }
       #expect(task == nil)
@@ -138,7 +138,7 @@ extension BallcapTests {
       #expect(file.path == "nothing/here.txt")
     }
 
-    @Test func aDeletionThatFailsLeavesWhatIsHere() async throws {
+    @Test func failedDeletionKeepsTheLocalBytes() async throws {
       // Puts a regular file at the path where the storage expects its folder.
       let folder = app.folder.appendingPathExtension("broken")
       try Data("x".utf8).write(to: folder)
@@ -153,7 +153,7 @@ extension BallcapTests {
       try Foundation.FileManager.default.removeItem(at: folder)
     }
 
-    @Test func aDeletionThatFindsNothingForgetsWhatIsHere() async throws {
+    @Test func deletionOfAMissingFileDropsTheLocalBytes() async throws {
       let saved = file("a/b", text)
       try await saved.save()
       try await saved.delete()
@@ -166,7 +166,7 @@ extension BallcapTests {
       #expect(missing.data == nil)
     }
 
-    @Test func bytesAtHandAreNotAskedForAndReloadingAsks() async throws {
+    @Test func localBytesAreNotDownloadedAgainUnlessReloaded() async throws {
       let saved = file("a/b", text)
       try await saved.save()
       _ = try await place("a/b.txt").putDataAsync(Data("newer".utf8))
@@ -175,7 +175,7 @@ extension BallcapTests {
       #expect(saved.data == Data("newer".utf8))
     }
 
-    @Test func twoFilesOfOnePlaceKeepTheirOwnBytes() {
+    @Test func twoFilesWithOnePathKeepTheirOwnBytes() {
       let first = file("a/b", text)
       let second = file("a/b", Data("other".utf8))
       #expect(first.data == text && second.data == Data("other".utf8))
@@ -250,7 +250,7 @@ extension BallcapTests {
       #expect(isToldAtOnce)
     }
 
-    @Test func theFirstErrorIsToldAndAllFilesAreAttempted() async throws {
+    @Test func firstErrorIsReportedAndAllFilesAreAttempted() async throws {
       let good = file("batch/good", text)
       let error = await outcome {
         StorageBatch().delete(file("batch/missing")).save(file("batch/empty")).save(good).commit($0)
@@ -263,7 +263,7 @@ extension BallcapTests {
       }
     }
 
-    @Test func aBatchIsToldOnTheCallbackQueueWhateverHappens() async {
+    @Test func batchCompletionAlwaysRunsOnTheCallbackQueue() async {
       var isCommitted = false
       let told = await withCheckedContinuation { done in
         app.onCallbackQueue {
@@ -276,7 +276,7 @@ extension BallcapTests {
       #expect(told == (true, true))
     }
 
-    @Test func aBatchThatNobodyKeepsIsToldThatItTookTooLong() async {
+    @Test func unreferencedBatchStillReportsItsTimeout() async {
       let error = await outcome { done in
         let batch = StorageBatch().save(file("batch/unkept", Data(count: 64 << 20)))
         batch.timeout = 0
@@ -308,7 +308,7 @@ extension BallcapTests {
       #expect(await outcome { batch.commit($0) } == nil)
     }
 
-    @Test func aCommittedBatchTakesNothingMore() async {
+    @Test func committedBatchRefusesFurtherFiles() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         FirebaseApp.configure()
         let batch = StorageBatch()
@@ -323,7 +323,7 @@ extension BallcapTests {
 
     /// The bug: the timeout of the first commit cancelled the transfers of the second commit, because both
     /// commits shared one list.
-    @Test func whoCommitsAgainAsSoonAsTheTimeIsUpIsNotCancelled() async {
+    @Test func commitRightAfterATimeoutIsNotCancelled() async {
       let batch = StorageBatch().save(file("batch/again", Data(count: 64 << 20)))
       batch.timeout = 0
       let errors = await withCheckedContinuation { done in
@@ -339,7 +339,7 @@ extension BallcapTests {
     }
 
     /// The bug: the timeout of a finished batch retained all bytes of the batch until the timeout fired.
-    @Test func aBatchThatHasEndedKeepsNothing() async throws {
+    @Test func finishedBatchRetainsNoBytes() async throws {
       let freed = Heard<Bool>()
       func commit() async throws {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 1000, alignment: 1)
@@ -357,7 +357,7 @@ extension BallcapTests {
       #expect(await freed.next())
     }
 
-    @Test func theEndOfATransferLeavesItsSuccessorRegistered() async throws {
+    @Test func endOfATransferKeepsItsSuccessorRegistered() async throws {
       let first = file("a/successor", text)
       let second = file("a/successor", Data(count: 64 << 20))
       var task: StorageUploadTask?
@@ -387,7 +387,7 @@ extension BallcapTests {
       #expect(cache.get("b") == nil)
     }
 
-    @Test func aFileThatKnowsItsStateDoesNotGetAnother() {
+    @Test func fileWithAKnownGenerationGetsNoOtherGeneration() {
       let cache = FileCache()
       cache.set(text, "a", generation: 2)
       #expect(cache.get("a", generation: 1) == nil)

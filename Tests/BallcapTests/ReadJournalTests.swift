@@ -14,7 +14,7 @@ extension BallcapTests {
 
     /// Compares the journal with a list of all reads. The journal must return the last reads unchanged. It
     /// may return more than `countMax` reads, but the excess is smaller than one piece.
-    @Test func theLastDocumentsStayAsTheyWereRead() async throws {
+    @Test func journalReturnsTheLastReadsUnchanged() async throws {
       let other = try Firestore.open(at: app.folder.appendingPathComponent("other"))
       let few = try await Self.read(Firestore.firestore()) + Self.read(other)
       var random = SeededRandom(seed: 20_261_123)
@@ -45,7 +45,7 @@ extension BallcapTests {
     }
 
     /// The unpacked snapshots share no object with the snapshots that were packed.
-    @Test func whatIsPackedComesBackTheSame() async throws {
+    @Test func packedSnapshotsRoundTrip() async throws {
       var packed = PackedSnapshots()
       let snapshots = try await Self.read(Firestore.firestore())
       let taken = snapshots.filter { packed.append($0) }
@@ -61,7 +61,7 @@ extension BallcapTests {
       #expect(packed.count == 0 && packed.byteCount == 0 && packed.snapshots.isEmpty)
     }
 
-    @Test func documentsOfAnotherDatabaseAreNotPackedBesideThese() async throws {
+    @Test func documentsOfTwoDatabasesAreNotPackedTogether() async throws {
       let other = try Firestore.open(at: app.folder.appendingPathComponent("other"))
       let (ours, theirs) = try await (Self.read(Firestore.firestore()), Self.read(other))
       var packed = PackedSnapshots()
@@ -77,7 +77,7 @@ extension BallcapTests {
 
     /// The later documents have field names that no document had when the first documents were read. All
     /// records are read with the latest shapes, whatever the order in which the documents were packed.
-    @Test func documentsWithNewNamesArePackedBesideOlderOnes() async throws {
+    @Test func documentsWithNewFieldNamesArePackedWithOlderOnes() async throws {
       let people = Firestore.firestore().collection("people")
       func read(_ name: String) async throws -> DocumentSnapshot {
         for id in ["\(name)-a", "\(name)-b", "\(name)-c"] {

@@ -40,7 +40,7 @@ extension BallcapTests {
       }
     }
 
-    @Test func anErrorLeavesTheDataAndAMissingDocumentDoesNot() async throws {
+    @Test func readErrorKeepsTheDataAndMissingDocumentClearsIt() async throws {
       let player = Player(id: "p")
       player.data?.name = "edited"
       try await player.documentReference.setData(["name": 7])
@@ -52,7 +52,7 @@ extension BallcapTests {
       #expect(player.data == nil)
     }
 
-    @Test func anObjectTakesOverAllThatWasRead() async throws {
+    @Test func readUpdatesDataTimesAndSnapshotOfTheObject() async throws {
       try await Player(id: "p").save()
       let player = Player(Player.collectionReference.document("p"))
       let found = try #require(await get(player).player)
@@ -82,7 +82,7 @@ extension BallcapTests {
       #expect(await heard.next() == false)
     }
 
-    @Test func readingByIdMakesNoModelInVain() async throws {
+    @Test func readByIDCreatesNoUnusedModel() async throws {
       try await Counted.collectionReference.document("x").setData(["value": 1])
       let before = Counted.made
       _ = try await Document<Counted>.get(id: "x")
@@ -103,7 +103,7 @@ extension BallcapTests {
 
     /// Covers a class of this module and a class from outside. The bug: each object got its own creation
     /// time, so a list that was sorted by update time was reversed.
-    @Test func whatOneQueryFoundWithoutTimesIsKnownSinceOneMoment() async throws {
+    @Test func objectsWithoutTimesFromOneQueryShareACreateTime() async throws {
       for id in ["a", "b", "c"] {
         try await Game.collectionReference.document(id).setData(["points": 3])
         try await Player.collectionReference.document(id).setData(["name": "ada"])
@@ -124,7 +124,7 @@ extension BallcapTests {
       #expect(games.documents[0].data?.points == 3 && players.documents[0].data?.name == "ada")
     }
 
-    @Test func timesAreReadAsTheyAre() async throws {
+    @Test func timestampsAreReadUnchanged() async throws {
       let reference = Player.collectionReference.document("p")
       let moment = Timestamp(seconds: 7, nanoseconds: 1000)
       try await reference.setData(["name": "", "createdAt": moment, "updatedAt": "soon"])
@@ -165,7 +165,7 @@ extension BallcapTests {
       disposer.dispose()
     }
 
-    @Test func anObjectListensOnceAndIsNotKeptAlive() async throws {
+    @Test func objectListensOnceAndIsNotRetainedByItsListener() async throws {
       let heard = Heard<String?>()
       var player: Player? = Player(id: "p")
       weak let freed = player

@@ -5,7 +5,7 @@ import Testing
 @testable import Ballcap
 
 @Suite struct RecentValuesTests {
-  @Test(arguments: [1 as UInt64, 2, 3]) func itKeepsWhatAListKeeps(seed: UInt64) {
+  @Test(arguments: [1 as UInt64, 2, 3]) func lruCacheMatchesAListModel(seed: UInt64) {
     var rng = SeededRNG(seed: seed)
     var cache = RecentValues<Int, Int>(countMax: 8, costMax: 40)
     /// The entries, the oldest first.
@@ -32,7 +32,7 @@ import Testing
     #expect(cache.count == 0 && cache.cost == 0)
   }
 
-  @Test func whatCostsMoreThanEverythingIsNotKept() {
+  @Test func valueCostlierThanTheWholeBudgetIsNotCached() {
     var cache = RecentValues<Int, Int>(countMax: 2, costMax: 10)
     cache.insert(1, for: 1, cost: 4)
     cache.insert(2, for: 1, cost: 11)

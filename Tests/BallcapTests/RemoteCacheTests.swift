@@ -37,7 +37,7 @@ extension BallcapTests {
       remote.setRules(rules)
     }
 
-    @Test func aCreationThatIsRejectedIsForgotten() async throws {
+    @Test func rejectedCreationIsRemovedFromTheCache() async throws {
       rejectEverything()
       let firestore = Firestore.firestore()
       try await firestore.disableNetwork()
@@ -48,7 +48,7 @@ extension BallcapTests {
       #expect(Document<User>(id: "eve").cache == nil)
     }
 
-    @Test func aChangeThatIsRejectedIsTakenBack() async throws {
+    @Test func rejectedChangeIsRolledBackInTheCache() async throws {
       let firestore = Firestore.firestore()
       let ada = Document<User>(id: "ada", from: User(name: "Ada"))
       try await ada.save()
@@ -63,7 +63,7 @@ extension BallcapTests {
       #expect(Document<User>(id: "ada").cache?.name == "Ada")
     }
 
-    @Test func aDeletionThatIsRejectedIsTakenBack() async throws {
+    @Test func rejectedDeletionIsRolledBackInTheCache() async throws {
       let firestore = Firestore.firestore()
       let ada = Document<User>(id: "ada", from: User(name: "Ada"))
       try await ada.save()
@@ -90,7 +90,7 @@ extension BallcapTests {
     }
 
     /// A document that is not in the cache may exist at the remote.
-    @Test func theCacheAloneDoesNotKnowWhatItHasNeverSeen() async throws {
+    @Test func cacheOnlyReadOfAnUnknownDocumentIsUnavailable() async throws {
       let fields = StoredMap([("name", .string("Ada")), ("age", .integer(1)), ("tags", .array([]))])
       try authority.commit([.set(DocumentPath(["users", "ada"]), fields)])
       let ada = Document<User>(Firestore.firestore().document("users/ada"))
@@ -111,7 +111,7 @@ extension BallcapTests {
       #expect(edited.data?.name == "Ada")
     }
 
-    @Test func theCacheAloneKnowsWhatTheRemoteDoesNotHave() async throws {
+    @Test func cacheOnlyReadKnowsThatTheRemoteLacksADocument() async throws {
       let eve = Document<User>(id: "eve")
       #expect(try await Document<User>.get(id: "eve", source: .server) == nil)
       let found = await get(eve, .cacheOnly)
@@ -119,7 +119,7 @@ extension BallcapTests {
       #expect(eve.data == nil)
     }
 
-    @Test func aPendingChangeReplacesWhatWasReadBefore() async throws {
+    @Test func pendingChangeReplacesEarlierReads() async throws {
       let firestore = Firestore.firestore()
       let reference = firestore.document("users/ada")
       try await reference.setData(["name": "Ada", "age": 1, "tags": []])

@@ -85,12 +85,12 @@ extension BallcapTests {
     }
 
     @Test(arguments: Write.allCases)
-    func anObjectIsFreedWhenItsWriteHasReturnedAndTheWriteEndsAllTheSame(write: Write) async throws {
+    func writeCompletesAfterItsObjectIsFreed(write: Write) async throws {
       #expect(try await isFailure(of: write, Timed.self) == write.fails)
       #expect(try await isFailure(of: write, Plain.self) == write.fails)
     }
 
-    @Test func whatAFreedObjectHasWrittenIsThere() async throws {
+    @Test func writeOfAFreedObjectIsStored() async throws {
       await withCheckedContinuation { done in
         queue.suspend()
         do {
@@ -112,7 +112,7 @@ extension BallcapTests {
     /// Calls `body` in a synchronous context, where a save without `await` is the form with a completion.
     private func issue(_ body: () -> Void) { body() }
 
-    @Test func anObjectThatWasSavedWithoutACompletionGetsTheTimesOfTheCommit() async throws {
+    @Test func saveWithoutACompletionSetsTheCommitTimes() async throws {
       let ada = Document<User>(id: "ada")
       let old = Timestamp(seconds: 1, nanoseconds: 0)
       (ada.createdAt, ada.updatedAt) = (old, old)
@@ -127,7 +127,7 @@ extension BallcapTests {
       #expect(ada.updatedAt == updated.updatedAt && updated.updatedAt > stored.updatedAt)
     }
 
-    @Test func anObjectThatCouldNotBeSavedGetsItsTimesBackWithoutACompletionAsWell() async {
+    @Test func failedSaveWithoutACompletionRestoresTheTimes() async {
       let ada = Document<User>(id: "ada")
       let times = (ada.createdAt, ada.updatedAt)
       issue { ada.update() }
@@ -140,7 +140,7 @@ extension BallcapTests {
     private final class ObservedFile { weak var file: File? }
 
     @Test(arguments: Transfer.allCases)
-    func aTransferKeepsItsFileUntilItsCompletionWasCalled(transfer: Transfer) async {
+    func transferRetainsItsFileUntilItsCompletionReturns(transfer: Transfer) async {
       let reference = Storage.storage().reference(withPath: "files/a.txt")
       let callbackQueue = Storage.storage().callbackQueue
       let hadFile = await withCheckedContinuation { done in

@@ -8,7 +8,7 @@ import Testing
   /// Regression: a commit during a flush saw that another flush was due and recorded it as scheduled. In fact
   /// it was not scheduled, because a flush was still running. No flush was ever scheduled again, and the WAL
   /// grew without limit.
-  @Test func anotherFlushFollowsOneThatCommitsOvertook() throws {
+  @Test func flushDueDuringAFlushIsScheduledAfterIt() throws {
     let flushes = Locked(0)
     let openStore = Locked<ByteStore?>(nil)
     var options = ByteStore.Options()

@@ -224,7 +224,7 @@ struct BackupTests {
     #expect(try contents(of: try open(Self.target, on: machine)) == contents(of: store))
   }
 
-  @Test func storesOwnDirectoryAndASecondBackupAreRefused() throws {
+  @Test func backupIntoTheStoreItselfOrAnExistingBackupIsRefused() throws {
     let store = try makeStore()
     #expect(throws: ByteStoreError.self) { try store.backup(to: TestStore.path) }
     try store.backup(to: Self.target)
@@ -304,7 +304,7 @@ struct BackupTests {
   }
 
   /// Whichever call fails, once or permanently: no store remains, and the next backup succeeds.
-  @Test func backupThatFailsAtAnyCallLeavesNoStoreAndNoObstacle() throws {
+  @Test func backupFailingAtAnyCallLeavesNoStoreAndCanBeRepeated() throws {
     let store = try machine.open()
     for number in 0..<5 { try store.put(value(number), for: "key\(number)") }
     let start = machine.disk.counters.operations

@@ -43,7 +43,7 @@ import Testing
 
   /// Regression: a location named a run of zero pages. A read looked for the checksum before the first byte
   /// of the run and stopped the process.
-  @Test func runOfNoPagesIsRefused() throws {
+  @Test func runOfZeroPagesIsRefused() throws {
     let machine = TestStore()
     let store = try machine.open()
     var random = SeededRandom(seed: 1)
@@ -118,7 +118,7 @@ import Testing
 
   /// Regression: a checkpoint with one page of slots claimed millions of them, in a sparse file. The key
   /// directory allocated memory for each claimed page.
-  @Test func checkpointHasNoMorePagesOfSlotsThanItsDirectoryNames() throws {
+  @Test func excessSlotPagesInACheckpointAreRefused() throws {
     var header = CheckpointHeader(
       fileID: .zero, storeID: .zero, number: FileNumber(1), hashSeed: .zero,
       position: LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none), lastStamp: 0, keys: 0,
@@ -146,7 +146,7 @@ import Testing
   /// Regression: the sizes of the overflow and of the free list were limited only by the size of the file.
   /// Each lookup scans the overflow, and the free list was loaded into an array.
   @Test(arguments: [(CheckpointRegion.free, 2), (.overflow, 33)])
-  func checkpointHasNoMorePagesThanAnyStoreFills(region: CheckpointRegion, pagesMax: Int) throws {
+  func checkpointWithTooManyOverflowOrFreePagesIsRefused(region: CheckpointRegion, pagesMax: Int) throws {
     var header = CheckpointHeader(
       fileID: .zero, storeID: .zero, number: FileNumber(1), hashSeed: .zero,
       position: LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none), lastStamp: 0, keys: 100,

@@ -17,7 +17,7 @@ import Testing
   /// Regression: when a group ended, the first commit of the queue was woken to lead the next group. No
   /// thread was in `finish` for that commit yet, so the second commit of the queue slept until another commit
   /// arrived.
-  @Test func waiterBehindAnUnfinishedCommitLeads() throws {
+  @Test func waiterAfterAnUnfinishedCommitLeadsTheNextGroup() throws {
     let machine = TestStore()
     let store = try machine.open()
     try store.put([0], for: "first")

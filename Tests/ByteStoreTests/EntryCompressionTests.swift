@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func theCompressedFormIsAppended() throws {
+  @Test func compressedBytesAreAppendedToTheBuffer() throws {
     var rng = SeededRandom(seed: 4)
     let compressor = TestCompressor(EntryDictionary([]))
     let raw = documents(3000, &rng)
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func aFailedReadLeavesNothing() {
+  @Test func failedDecompressionLeavesAnEmptyBuffer() {
     let buffer = TestBuffer()
     buffer.fill(with: [1, 2, 3])
     let dictionary = EntryDictionary([])
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func aWrongDictionaryDoesNoHarm() throws {
+  @Test func wrongDictionaryYieldsTheRightSizeOrFails() throws {
     var rng = SeededRandom(seed: 10)
     let right = EntryDictionary(documents(32 << 10, &rng))
     let compressor = TestCompressor(right)
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func sizesThatNoEntryHasAreRefused() {
+  @Test func impossibleEntrySizesAreRefused() {
     let buffer = TestBuffer()
     let dictionary = EntryDictionary([])
     for rawBytes in [-1, .min, ReadBuffer.rawBytesMax + 1, .max] {
@@ -203,7 +203,7 @@ import Testing
 
   // MARK: Dictionaries
 
-  @Test func aSampleIsEven() {
+  @Test func dictionarySampleIsSpreadEvenlyOverTheEntries() {
     // Entry n consists of 100 bytes with the value n / 40, so a dictionary shows where its entries come
     // from.
     let entries = (0..<4000).map { [UInt8](repeating: UInt8($0 / 40), count: 100) }
@@ -243,7 +243,7 @@ import Testing
     #expect(bytes.count { $0 == 2 } == 1000)
   }
 
-  @Test func theChecksumIsOfTheBytes() {
+  @Test func dictionaryChecksumCoversItsBytes() {
     #expect(EntryDictionary(Array("123456789".utf8)).checksum == 0xE306_9283)
   }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct FuzzCorpusTests {
   @Test(arguments: FuzzCampaign.targets.map { $0.name })
-  func keptInputsAreAnsweredOrRefused(name: String) throws {
+  func corpusInputsAreAnsweredOrRefused(name: String) throws {
     let target = try #require(FuzzCampaign.targets.first { $0.name == name })
     let inputs = try kept(name)
     #expect(!inputs.isEmpty)

@@ -8,7 +8,7 @@ import Testing
 @Suite("How a leader comes to a full group")
 struct GroupWaitPolicyTests {
   @Test("a single writer never waits")
-  func single() {
+  func singleWriterNeverWaits() {
     var groupWaitPolicy = GroupWaitPolicy()
     for _ in 0..<10 {
       #expect(groupWaitPolicy.waitNanoseconds(with: 1) == 0)
@@ -17,14 +17,14 @@ struct GroupWaitPolicyTests {
   }
 
   @Test("a company is complete when as many wait as the last group held or kept waiting")
-  func complete() {
+  func groupIsCompleteAtTheExpectedSize() {
     var groupWaitPolicy = GroupWaitPolicy()
     groupWaitPolicy.groupEnded(3, queued: 1, syncNanoseconds: 100_000)
     #expect(!groupWaitPolicy.isComplete(3) && groupWaitPolicy.isComplete(4) && groupWaitPolicy.isComplete(5))
   }
 
   @Test("a leader waits for those that the last group held or kept waiting, for half a sync")
-  func several() {
+  func leaderWaitsForTheExpectedGroupForHalfASync() {
     var groupWaitPolicy = GroupWaitPolicy()
     for _ in 0..<100 { groupWaitPolicy.groupEnded(7, queued: 1, syncNanoseconds: 100_000) }
     #expect(groupWaitPolicy.expected == 8)
@@ -35,7 +35,7 @@ struct GroupWaitPolicyTests {
   }
 
   @Test("what was in vain is tried ever more seldom, until it helps again")
-  func inVain() {
+  func fruitlessWaitsBecomeRarerUntilOneHelps() {
     var groupWaitPolicy = GroupWaitPolicy()
     groupWaitPolicy.groupEnded(2, queued: 0, syncNanoseconds: 100_000)
     var waits: [Int] = []
@@ -67,7 +67,7 @@ struct GroupWaitPolicyTests {
   }
 
   @Test("a host that nobody joins leads when its time is up")
-  func alone() throws {
+  func leaderWithoutFollowersCommitsAfterItsWait() throws {
     let machine = TestStore()
     let store = try machine.open()
     for number in 0..<20 {
@@ -81,7 +81,7 @@ struct GroupWaitPolicyTests {
 
   /// The other thread may be too late in some rounds, but not in all of them.
   @Test("who completes the company leads it: one sync for both")
-  func together() throws {
+  func commitThatCompletesTheGroupLeadsItWithOneSync() throws {
     let machine = TestStore()
     let store = try machine.open()
     try store.put([0], for: "first")
@@ -105,7 +105,7 @@ struct GroupWaitPolicyTests {
   }
 
   @Test("a store that is abandoned, or closed, answers a host")
-  func end() throws {
+  func abandonAndCloseReleaseAWaitingLeader() throws {
     for round in 0..<40 {
       let machine = TestStore()
       let store = try machine.open()

@@ -8,7 +8,7 @@ import Testing
 @Suite("Waits for a lock's state")
 struct LockedTests {
   @Test("a wait with an end runs its body at the end, though nothing has happened")
-  func timeIsUp() {
+  func timeoutRunsTheBody() {
     let state = Locked(0)
     let start = ContinuousClock.now
     let found = state.withLock(wokenBy: Signal(), within: 20_000_000, when: { $0 > 0 }) { $0 }
@@ -17,7 +17,7 @@ struct LockedTests {
   }
 
   @Test("a signal ends it sooner")
-  func signal() {
+  func signalEndsTheWaitEarly() {
     let state = Locked(0)
     let signal = Signal()
     let thread = WorkerThread {
@@ -32,14 +32,14 @@ struct LockedTests {
   }
 
   @Test("what holds already is not waited for, and no time is none")
-  func atOnce() {
+  func conditionThatHoldsOrZeroTimeoutDoesNotWait() {
     let state = Locked(1)
     #expect(state.withLock(wokenBy: Signal(), within: 60_000_000_000, when: { $0 > 0 }) { $0 } == 1)
     #expect(state.withLock(wokenBy: Signal(), within: 0, when: { $0 > 1 }) { $0 } == 1)
   }
 
   @Test("a state of any size and alignment keeps its value beside the mutex and the condition")
-  func layouts() {
+  func lockStoresStatesOfAnySizeAndAlignment() {
     checkLayout(of: UInt8(1), UInt8(7))
     checkLayout(of: Bool?.none, true)
     checkLayout(of: SIMD4<UInt32>.zero, SIMD4(1, 2, 3, 4))
@@ -73,7 +73,7 @@ struct LockedTests {
   }
 
   @Test("the state goes with the last reference to the lock, and not before")
-  func lifetime() {
+  func stateIsFreedWithTheLastReferenceToTheLock() {
     final class Probe: Sendable {}
     weak var probe: Probe?
     do {

@@ -136,7 +136,7 @@ import Testing
     #expect(loads == 1)
   }
 
-  @Test func onlyALoadReportsAWait() throws {
+  @Test func onlyACacheMissReportsAWait() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     let waits = try (0..<2).map { _ in
       try cache.withPage(.init(file: 1, page: 1), load: { _ in true }, { _ in () }).hasWaited
@@ -178,7 +178,7 @@ import Testing
 
   /// No lock is held while a page is loaded, so a load may request all other pages and also the page that it
   /// loads.
-  @Test func aLoadMayUseTheCache() throws {
+  @Test func loadMayRequestOtherPagesFromTheCache() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     let id = PageCache.PageID(file: 1, page: 7)
     let isWhole = try cache.withPage(
@@ -196,7 +196,7 @@ import Testing
 
   // MARK: Eviction
 
-  @Test func removalTakesThePagesOfOneFile() throws {
+  @Test func removalEvictsThePagesOfOneFile() throws {
     let cache = PageCache(bytesMax: 1 << 20, pageBytes: Self.pageBytes)
     for file in 1...2 as ClosedRange<UInt64> {
       for page in 0..<100 as Range<UInt32> { try cache.expectPage(.init(file: file, page: page)) }
@@ -229,7 +229,7 @@ import Testing
     }
   }
 
-  @Test func aBudgetThatGrowsIsUsed() throws {
+  @Test func grownBudgetIsUsed() throws {
     let cache = PageCache(bytesMax: 20 * Self.pageBytes, pageBytes: Self.pageBytes)
     for round in 0..<3 {
       for page in 0..<1000 as Range<UInt32> { try cache.expectPage(.init(file: 1, page: page)) }
@@ -249,7 +249,7 @@ import Testing
 
   /// The budget is so small that almost every access evicts a page that another thread may be about to
   /// use.
-  @Test func threadsNeverSeeThePageOfAnother() {
+  @Test func threadsNeverSeeAWrongPage() {
     let cache = PageCache(bytesMax: 40 * Self.pageBytes, pageBytes: Self.pageBytes)
     let threads = (1...4 as ClosedRange<UInt64>).map { seed in
       WorkerThread {

@@ -55,7 +55,7 @@ struct ReadOnlyTests {
   }
 
   @Test("shows what another opening shows, whatever a crash left, and leaves every byte", arguments: 0..<60)
-  func crashes(seed: Int) throws {
+  func readOnlyOpenRecoversAfterACrashWithoutWriting(seed: Int) throws {
     let machine = try machine(seed: UInt64(seed))
     let before = contents(of: machine)
     let reader = try open(machine)
@@ -68,7 +68,7 @@ struct ReadOnlyTests {
   }
 
   @Test("takes no commit and no flush, and says so")
-  func refuses() throws {
+  func readOnlyStoreRefusesCommitsAndFlushes() throws {
     let machine = TestStore()
     let writer = try machine.open()
     try writer.put([1], for: "a")
@@ -82,7 +82,7 @@ struct ReadOnlyTests {
   }
 
   @Test("is refused beside a writer, and keeps writers out")
-  func locked() throws {
+  func readOnlyStoreAndWritersExcludeEachOther() throws {
     let machine = TestStore()
     let writer = try machine.open()
     guard case .locked = try storeError({ () throws(ByteStoreError) in _ = try open(machine) }) else {
@@ -100,7 +100,7 @@ struct ReadOnlyTests {
   }
 
   @Test("makes nothing where nothing is")
-  func missing() throws {
+  func readOnlyOpenCreatesNoStore() throws {
     let machine = TestStore()
     let error = try storeError { () throws(ByteStoreError) in _ = try open(machine) }
     #expect(error == .noStore(directory: TestStore.path))
@@ -108,7 +108,7 @@ struct ReadOnlyTests {
   }
 
   @Test("can be backed up")
-  func backup() throws {
+  func readOnlyStoreCanBeBackedUp() throws {
     let machine = TestStore()
     let writer = try machine.open()
     try writer.put([1], for: "a")
@@ -125,7 +125,7 @@ struct ReadOnlyTests {
   }
 
   @Test("sees its own writes to files, in pages, behind the end and after a change of name")
-  func overlay() throws {
+  func readOnlyFileSystemSeesItsOwnWrites() throws {
     let disk = SimulatedDisk(DiskImage(), options: SimulatedDisk.Options())
     let base = disk.platform(seed: 1).fileSystem
     try base.createDirectory("/d")

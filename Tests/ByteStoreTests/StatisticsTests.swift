@@ -147,7 +147,7 @@ struct StatisticsTests {
     }
   }
 
-  @Test func cacheCountsWhatItServes() throws {
+  @Test func cacheStatisticsCountHitsAndMisses() throws {
     let store = try machine.open()
     try fill(store, 0..<3)
     try store.flush()

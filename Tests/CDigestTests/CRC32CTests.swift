@@ -50,7 +50,7 @@ struct CRC32CTests {
   /// The input is so long that each of the two parts, at some split, uses the longest of the three-lane
   /// blocks.
   @Test(arguments: Implementation.allCases)
-  func chainingAtEverySplitGivesTheWhole(implementation: Implementation) {
+  func chainingAtEverySplitEqualsOnePass(implementation: Implementation) {
     randomBytes(count: 4_500, seed: 2).withUnsafeBytes { bytes in
       let whole = crc32c(bytes[...], by: .portable)
       for split in 0...bytes.count {
@@ -71,7 +71,7 @@ struct CRC32CTests {
   }
 
   /// Uses lengths around multiples of the three block sizes, where one loop continues after another loop.
-  @Test func hardwareAndPortableAgreeWhereLanesBeginAndEnd() {
+  @Test func hardwareAndPortableAgreeAtLaneBoundaries() {
     randomBytes(count: 13_300, seed: 4).withUnsafeBytes { bytes in
       for block in [3 * 80, 3 * 336, 3 * 1360, 3 * (80 + 336), 3 * (80 + 336 + 1360)] {
         for multiple in 1...2 {

@@ -35,7 +35,7 @@ struct MD5Tests {
     #expect(hex(md5(digests)) == "6df39947d2c08075436d0edf312ed0fb")
   }
 
-  @Test func updatesAtEverySplitGiveTheWhole() {
+  @Test func updatesAtEverySplitEqualOnePass() {
     randomBytes(count: 300, seed: 1).withUnsafeBytes { bytes in
       let whole = md5([bytes[...]])
       for split in 0...bytes.count {
@@ -44,7 +44,7 @@ struct MD5Tests {
     }
   }
 
-  @Test func updatesOfAnyOneSizeGiveTheWhole() {
+  @Test func updatesOfAnyFixedSizeEqualOnePass() {
     randomBytes(count: 1_000, seed: 2).withUnsafeBytes { bytes in
       let whole = md5([bytes[...]])
       for size in 1...130 {

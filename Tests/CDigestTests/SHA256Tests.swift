@@ -47,7 +47,7 @@ struct SHA256Tests {
   }
 
   @Test(arguments: Implementation.allCases)
-  func updatesAtEverySplitGiveTheWhole(implementation: Implementation) {
+  func updatesAtEverySplitEqualOnePass(implementation: Implementation) {
     randomBytes(count: 300, seed: 1).withUnsafeBytes { bytes in
       let whole = sha256([bytes[...]], by: .portable)
       for split in 0...bytes.count {
@@ -58,7 +58,7 @@ struct SHA256Tests {
   }
 
   @Test(arguments: Implementation.allCases)
-  func updatesOfAnyOneSizeGiveTheWhole(implementation: Implementation) {
+  func updatesOfAnyFixedSizeEqualOnePass(implementation: Implementation) {
     randomBytes(count: 1_000, seed: 2).withUnsafeBytes { bytes in
       let whole = sha256([bytes[...]], by: .portable)
       for size in 1...130 {

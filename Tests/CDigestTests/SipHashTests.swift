@@ -23,7 +23,7 @@ struct SipHashTests {
     }
   }
 
-  @Test func theDefinitionHasThePublishedValuesToo() {
+  @Test func referenceImplementationMatchesPublishedHashes() {
     for (count, value) in Self.published.enumerated() {
       let bytes = [UInt8](0..<UInt8(count))
       #expect(sipHashByDefinition(Self.key, bytes, compressions: 2, finalisations: 4) == value)
@@ -32,7 +32,7 @@ struct SipHashTests {
 
   /// The lengths go beyond 256, where the byte count no longer fits in the one byte that the padding has for
   /// it.
-  @Test func theDefinitionHoldsForEveryLength() {
+  @Test func hashMatchesTheReferenceForEveryLength() {
     let bytes = randomBytes(count: 600, seed: 1)
     for count in 0...bytes.count {
       let key = (UInt64(count) &* 0x9E37_79B9_7F4A_7C15, ~UInt64(count))

@@ -16,7 +16,7 @@ import Testing
 
   private var write: [Mutation] { [.set(place, StoredMap())] }
 
-  @Test func theTimeOfACommitIsThatOfTheClock() throws {
+  @Test func commitTimeIsTheClockTime() throws {
     let clock = HandClock(start)
     let store = try DocumentStore.open(directory, clock)
     #expect(try store.commit(write) == moment(start))
@@ -27,7 +27,7 @@ import Testing
     try store.close()
   }
 
-  @Test func eachCommitOfAClockThatStandsStillIsAMicrosecondLater() throws {
+  @Test func commitsUnderAStoppedClockAreAMicrosecondApart() throws {
     let store = try DocumentStore.open(directory, HandClock(start))
     for count in 0..<20 { #expect(try store.commit(write) == moment(start + Int64(count))) }
     try store.close()
@@ -46,7 +46,7 @@ import Testing
     try store.close()
   }
 
-  @Test func timesGrowAcrossReopeningWhetherTheStoreWasClosedOrNot() throws {
+  @Test func commitTimesIncreaseAcrossCloseOrCrash() throws {
     let clock = HandClock(start)
     var last = moment(start - 1)
     var store: DocumentStore? = try DocumentStore.open(directory, clock)
@@ -64,7 +64,7 @@ import Testing
     try store?.close()
   }
 
-  @Test func anEmptyCommitCountsToo() throws {
+  @Test func emptyCommitAdvancesTheTime() throws {
     let clock = HandClock(start)
     let store = try DocumentStore.open(directory, clock)
     #expect(try store.commit([]) == moment(start))
@@ -125,7 +125,7 @@ import Testing
 
   /// If the last commit has the last valid time, the store opens and can be read, but no further commit is
   /// possible.
-  @Test func aStoreWhoseLastCommitHasTheLastTimeOpens() throws {
+  @Test func storeOpensAfterACommitWithTheLastPossibleTime() throws {
     let clock = HandClock(start)
     let filled = try DocumentStore.open(directory, clock)
     try filled.commit(write)
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func everyServerTimestampOfACommitIsItsTime() throws {
+  @Test func everyServerTimestampOfACommitIsItsCommitTime() throws {
     let clock = HandClock(start)
     let store = try DocumentStore.open(directory, clock)
     try store.commit(write)

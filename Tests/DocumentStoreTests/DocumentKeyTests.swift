@@ -6,7 +6,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct DocumentKeyTests {
-  @Test func aKeyIsBuiltAsItsGrammarSays() throws {
+  @Test func keyBytesMatchTheGrammar() throws {
     let key = DocumentKey.encode(path("a\0b", "__id-5__", "é", "__id9223372036854775807__"))
     let expected = [UInt8](
       hexadecimal: """
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func theLongestPathsHaveKeysThatTheStoreTakes() throws {
+  @Test func longestPathsHaveStorableKeys() throws {
     let zeros = String(repeating: "\0", count: 1500)
     let longest = [
       try DocumentPath([zeros, zeros, zeros, zeros, "\0", String(repeating: "\0", count: 121)]),
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func aDocumentComesBeforeItsSubdocumentsAndTheseBeforeItsSiblings() {
+  @Test func sortOrderIsDocumentThenSubdocumentsThenSiblings() {
     let ascending = [
       path("c", "a"), path("c", "a", "__id-9223372036854775808__", "x"), path("c", "a", "\0", "x"),
       path("c", "a", "d", "x"), path("c", "a\0"), path("c", "b"), path("c\0", "a"), path("ca", "a"),
@@ -117,7 +117,7 @@ import Testing
     #expect((1000...99_000).contains(accepted), "\(accepted) of 100,000 damaged keys were accepted")
   }
 
-  @Test func bytesMadeOfTheKeysOwnAlphabetAreRefusedOrTheKeyOfAPath() throws {
+  @Test func randomKeyTokensAreRefusedOrDecodeToAPath() throws {
     var rng = SeededRNG(seed: 4)
     let pieces: [[UInt8]] = [
       [0], [1], [2], [0xFF], [0, 1], [0, 0xFF], [2, 0x61, 0, 1], [1, 0x80, 0, 0, 0, 0, 0, 0, 5],
@@ -171,7 +171,7 @@ import Testing
     return pairs + (0..<1000).map { _ in DocumentPath.any(&rng) }
   }
 
-  @Test func aGroupHasTheDocumentsOfItsCollectionID() {
+  @Test func collectionGroupContainsTheDocumentsOfItsCollectionID() {
     var rng = SeededRNG(seed: 23)
     let paths = Self.paths
     var wrong: [String] = []

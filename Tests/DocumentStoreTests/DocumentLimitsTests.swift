@@ -45,14 +45,14 @@ import Testing
     projectID: "a project does not count", databaseID: "(default)",
     path: path("users", "jeff", "tasks", "my_task_id"))
 
-  @Test(arguments: sizes) func aValueCountsAsTheContractSays(value: StoredValue, bytes: Int) throws {
+  @Test(arguments: sizes) func valueSizesMatchTheContract(value: StoredValue, bytes: Int) throws {
     #expect(complaint(document(of: 1_048_576, with: value, of: bytes)) == nil)
     let message = try #require(complaint(document(of: 1_048_577, with: value, of: bytes)))
     #expect(message.contains("The document has 1048577 bytes"))
   }
 
   /// The example from Firestore's documentation, extended: 44 + 32 + 14 + 6 + 17 + 34 = 147.
-  @Test func aDocumentCountsItsNameItsFieldNamesAndItsFields() throws {
+  @Test func documentSizeIncludesItsNameFieldNamesAndValues() throws {
     let fields: [StoredMap.Entry] = [
       ("type", .string("Personal")), ("done", .boolean(false)), ("priority", .integer(1)),
       ("description", .string("Learn Cloud Firestore")),
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func manyFieldsCountTogether() {
+  @Test func documentSizeSumsAllFields() {
     // The last name is 4 bytes longer than the others: 20 + 32 + 5 × (2 + 209,702) + 4 = 1,048,576.
     var fields = StoredMap(["a", "b", "c", "d", "e1234"].map { ($0, bytes(209_702)) })
     #expect(complaint(fields) == nil)
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func namesThatTheRecordCannotHoldAreRefusedLikeOthers() {
+  @Test func fieldNamesBeyondTheRecordFormatAreRefused() {
     for count in [65_535, 65_536, 70_000] {
       #expect(complaint(StoredMap([(text(count), .null)])) != nil)
     }
@@ -136,7 +136,7 @@ import Testing
 
   // MARK: References
 
-  @Test func aReferenceObeysTheRulesForPathsWhereverItStands() {
+  @Test func referencesObeyThePathRulesAtAnyDepth() {
     for segments in [["a"], ["a", "b", "c"], ["a", ""], ["a", "b/c"], ["a", "__b__"], ["a", ".."], []] {
       let reference = StoredValue.reference(
         StoredReference(
@@ -164,7 +164,7 @@ import Testing
         == "A vector has 2049 dimensions, and the limit is 2048 (found in field v in document a/b)")
   }
 
-  @Test func anArrayDirectlyInAnArrayIsRefusedAndOneBelowAMapInItIsNot() {
+  @Test func arrayDirectlyInAnArrayIsRefusedButAllowedBelowAMap() {
     let inner = StoredValue.array([.integer(1)])
     let message = "Nested arrays are not supported (found in document a/b)"
     #expect(complaint(StoredMap([("a", .array([inner]))])) == message)
@@ -197,14 +197,14 @@ import Testing
   }
 
   @Test(arguments: ["_", "__a", "a__", "_a_", "__a_", "_a__", "a__b__", "__type__x", "\u{5F}\u{301}_"])
-  func otherUnderscoresAreLetters(name: String) {
+  func otherUnderscoresAreAllowedInFieldNames(name: String) {
     #expect(complaint(StoredMap([(name, .null)])) == nil)
   }
 
   // MARK: Pending times
 
   /// A record with a nested pending time could be written, but never read.
-  @Test func aPendingTimeIsNotNestedAndItsValueIsLimited() throws {
+  @Test func nestedOrOversizedPendingTimestampIsRefused() throws {
     let time = StoredTimestamp.first
     func nest(_ depth: Int) -> StoredValue {
       (0..<depth).reduce(.null) { value, _ in .map(StoredMap([("d", value)])) }
@@ -236,7 +236,7 @@ import Testing
 
   // MARK: Foreign documents
 
-  @Test func aDocumentFromOutsideHasNoPendingTimeAndARecordAndAPathThatTheStoreTakes() {
+  @Test func foreignDocumentNeedsAStorablePathAndRecordWithoutPendingTimes() {
     func isForeign(_ fields: StoredMap, at path: DocumentPath? = nil) -> Bool {
       let document = StoredDocument(
         path: path ?? place, createTime: .first, updateTime: .first, fields: fields)

@@ -56,7 +56,7 @@ import Testing
     #expect(isName("\u{2215}"))
   }
 
-  @Test func dotsAreNoNamesButThreeDotsAre() {
+  @Test func oneOrTwoDotsAreNoNameButThreeAre() {
     #expect(!isName("."))
     #expect(!isName(".."))
     for name in ["...", ".a", "a.", ". ", ".\0", ".\u{301}"] {
@@ -108,7 +108,7 @@ import Testing
         == "The path \"rooms/__eros__\" is not valid: names like \"__eros__\" are reserved.")
   }
 
-  @Test func namesThatLookTheSameAreTwoPaths() {
+  @Test func canonicallyEquivalentNamesAreDistinctPaths() {
     for (left, right) in [("\u{E9}", "e\u{301}"), ("K", "\u{212A}"), ("\u{AC00}", "\u{1100}\u{1161}")] {
       #expect(left == right, "the pair is chosen so that Swift finds it equal")
       #expect(path("a", left) != path("a", right))

@@ -95,7 +95,7 @@ import Testing
     return found.count == values.count ? found : nil
   }
 
-  @Test func listsOfOneTypeAreFoundInARecord() throws {
+  @Test func arraysOfOneTypeAreReadFromARecord() throws {
     let lists: [[StoredValue]] = [
       [], [.string(""), .string("two")], [.integer(0), .integer(.min)], [.double(-0.0), .double(.nan)],
       [.integer(1), .double(1)], [.string("a"), .null],
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func theCheckOfTextAgreesWithTheStandardLibrary() {
+  @Test func utf8CheckAgreesWithTheStandardLibrary() {
     var rng = SeededRNG(seed: 33)
     let pieces: [[UInt8]] = [
       [0x41], [0xC3, 0xA9], [0xE2, 0x82, 0xAC], [0xF0, 0x9F, 0x98, 0x80], [0xED, 0xA0, 0x80], [0xC0, 0x80],

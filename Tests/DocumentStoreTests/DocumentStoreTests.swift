@@ -56,7 +56,7 @@ import Testing
     try again.close()
   }
 
-  @Test func pathsThatLookTheSameAreTwoDocuments() throws {
+  @Test func canonicallyEquivalentPathsAreDistinctDocuments() throws {
     let store = try DocumentStore.open(directory.path)
     let twins = ["\u{E9}", "e\u{301}", "a", "a\0", "__id5__", "__id-5__"].map { path("rooms", $0) }
     try store.commit(
@@ -356,7 +356,7 @@ import Testing
   /// Guards against a lock that survives in a forked child. Until the child calls exec, it has a copy of
   /// every descriptor of the parent. If such a copy held the lock of a store that the parent has closed, the
   /// next open would sometimes fail.
-  @Test func aClosedStoreIsFreeWhileOtherProcessesAreBeingStarted() throws {
+  @Test func closedStoreIsUnlockedWhileOtherProcessesAreStarting() throws {
     let isDone = Locked(false)
     let starter = DispatchGroup()
     for _ in 0..<2 {
@@ -406,7 +406,7 @@ import Testing
     #expect(openingFails(createsIfMissing: false) == nil)
   }
 
-  @Test func aDirectoryThatCannotBeMadeIsAFailedCallWithItsCode() throws {
+  @Test func failedDirectoryCreationReportsItsErrorCode() throws {
     try directory.create()
     try directory.write([], to: "file")
     let path = directory.path + "/file/store"

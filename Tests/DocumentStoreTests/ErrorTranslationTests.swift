@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func aDirectoryThatCanHaveNoStoreIsUnsuitable() {
+  @Test func directoryThatCannotHoldAStoreIsUnsuitable() {
     expect(
       .networkFileSystem(directory: "/d", fileSystem: "nfs"), becomes: DocumentStoreError.unsuitableDirectory
     ) {
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func tooLargeIsAnInvalidArgument() {
+  @Test func oversizedBatchIsAnInvalidArgument() {
     let error = ByteStoreError.tooLarge(what: "A batch", limit: 10, found: 11)
     #expect(DocumentStoreError(error) == .invalidArgument("A batch has 11 bytes, and the limit is 10."))
   }
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func aStoreThatCannotFlushIsDamagedAndSaysWhatToDo() {
+  @Test func flushImpossibleIsCorruptionAndSuggestsSalvage() {
     let cause = ByteStoreError.flushImpossible(directory: "/d", cause: "A page is damaged.")
     expect(cause, becomes: DocumentStoreError.corrupted) { $0.file = "/d" }
     #expect(cause.description.contains("dugout salvage"))

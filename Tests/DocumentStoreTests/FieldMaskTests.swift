@@ -4,7 +4,7 @@ import DocumentStore
 import Testing
 
 @Suite struct FieldMaskTests {
-  @Test func pathsAreInOrderAndEachIsThereOnce() {
+  @Test func pathsAreSortedAndUnique() {
     let mask = FieldMask([field("b"), field("a", "c"), field("b"), field("a", "b"), field("\u{E9}")])
     #expect(mask.paths == [field("a", "b"), field("a", "c"), field("b"), field("\u{E9}")])
     #expect(!mask.isEmpty)
@@ -33,7 +33,7 @@ import Testing
     #expect(union == FieldMask([field("a"), field("c")]))
   }
 
-  @Test func leavesAreAllButMapsThatHaveFields() {
+  @Test func leavesAreAllValuesExceptNonemptyMaps() {
     let fields = StoredMap([
       ("a", .integer(1)), ("array", .array([.map(StoredMap([("b", .null)]))])),
       ("empty", .map(StoredMap())),

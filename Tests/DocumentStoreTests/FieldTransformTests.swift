@@ -24,7 +24,7 @@ import Testing
     #expect(value(.increment(.integer(0)), of: .integer(.min)) == .integer(.min))
   }
 
-  @Test func integersStopAtTheEndsOfTheirRange() {
+  @Test func integerIncrementsSaturateAtTheRangeLimits() {
     #expect(value(.increment(.integer(1)), of: .integer(.max)) == .integer(.max))
     #expect(value(.increment(.integer(.max)), of: .integer(.max)) == .integer(.max))
     #expect(value(.increment(.integer(-1)), of: .integer(.min)) == .integer(.min))
@@ -33,7 +33,7 @@ import Testing
     #expect(value(.increment(.integer(1)), of: .integer(.max - 1)) == .integer(.max))
   }
 
-  @Test func aDoubleOnEitherSideMakesADouble() {
+  @Test func incrementWithADoubleOnEitherSideYieldsADouble() {
     #expect(value(.increment(.double(0.5)), of: .integer(1)) == .double(1.5))
     #expect(value(.increment(.integer(1)), of: .double(0.5)) == .double(1.5))
     #expect(value(.increment(.double(1)), of: .double(1)) == .double(2))
@@ -48,7 +48,7 @@ import Testing
     #expect(value(.increment(.double(-0.0)), of: .integer(0)) == .double(0))
   }
 
-  @Test(arguments: noNumbers) func otherValuesBecomeTheOperand(stored: StoredValue?) {
+  @Test(arguments: noNumbers) func numericTransformReplacesANonNumberByItsOperand(stored: StoredValue?) {
     for number: StoredNumber in [.integer(7), .double(7), .double(-0.0), .double(.nan), .integer(.min)] {
       #expect(value(.increment(number), of: stored) == number.value)
       #expect(value(.minimum(number), of: stored) == number.value)
@@ -58,7 +58,7 @@ import Testing
 
   // MARK: Minimum and maximum
 
-  @Test func theSmallerOrLargerNumberKeepsItsType() {
+  @Test func minimumAndMaximumKeepTheTypeOfTheChosenNumber() {
     #expect(value(.minimum(.double(2.5)), of: .integer(3)) == .double(2.5))
     #expect(value(.minimum(.integer(2)), of: .double(2.5)) == .integer(2))
     #expect(value(.minimum(.integer(4)), of: .double(2.5)) == .double(2.5))
@@ -69,7 +69,7 @@ import Testing
     #expect(value(.minimum(.double(-.infinity)), of: .integer(.min)) == .double(-.infinity))
   }
 
-  @Test func equalNumbersLeaveTheStoredOne() {
+  @Test func minimumAndMaximumOfEqualNumbersKeepTheStoredOne() {
     let pairs: [(StoredNumber, StoredNumber)] = [
       (.integer(3), .double(3)), (.integer(0), .double(-0.0)), (.double(0), .double(-0.0)),
       (.double(0x1p53), .integer(1 << 53)), (.integer(.min), .double(-0x1p63)),
@@ -101,7 +101,7 @@ import Testing
 
   private func array(_ elements: StoredValue...) -> StoredValue { .array(elements) }
 
-  @Test func aUnionAppendsMissingElementsInOrderAndOnce() {
+  @Test func arrayUnionAppendsMissingElementsInOrderAndOnce() {
     #expect(
       value(
         .arrayUnion([.integer(3), .integer(1), .string("x"), .integer(3)]),
@@ -111,14 +111,14 @@ import Testing
     #expect(value(.arrayUnion([]), of: array(.integer(1))) == array(.integer(1)))
   }
 
-  @Test func repetitionsThatAreStoredStay() {
+  @Test func arrayUnionKeepsStoredDuplicates() {
     let stored = array(.integer(1), .integer(1), .double(1))
     #expect(
       value(.arrayUnion([.integer(2)]), of: stored)
         == array(.integer(1), .integer(1), .double(1), .integer(2)))
   }
 
-  @Test func aRemovalTakesEveryEqualElement() {
+  @Test func arrayRemoveRemovesEveryEqualElement() {
     let stored = array(.integer(1), .string("a"), .double(1), .null, .integer(1), .string("a"))
     #expect(value(.arrayRemove([.integer(1), .null]), of: stored) == array(.string("a"), .string("a")))
     #expect(value(.arrayRemove([.integer(9)]), of: stored) == stored)
@@ -127,14 +127,14 @@ import Testing
 
   @Test(
     arguments: [nil, .null, .integer(1), .string("a"), .vector([1]), .map(StoredMap())] as [StoredValue?])
-  func otherValuesCountAsEmptyArrays(stored: StoredValue?) {
+  func arrayTransformTreatsANonArrayAsEmpty(stored: StoredValue?) {
     #expect(value(.arrayUnion([.integer(1), .integer(1)]), of: stored) == array(.integer(1)))
     #expect(value(.arrayUnion([]), of: stored) == array())
     #expect(value(.arrayRemove([.integer(1)]), of: stored) == array())
   }
 
   /// Elements are compared by the value order, not by identity.
-  @Test func elementsAreEqualIfTheOrderCannotTellThemApart() {
+  @Test func arrayElementsAreEqualIfTheValueOrderTreatsThemAsEqual() {
     let groups: [[StoredValue]] = [
       [.integer(1), .double(1)], [.integer(0), .double(0), .double(-0.0)], [.double(.nan), .double(-.nan)],
       [.map(StoredMap([("a", .integer(1))])), .map(StoredMap([("a", .double(1))]))],
@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test func elementsThatOnlyLookTheSameAreTwo() {
+  @Test func elementsThatOnlyLookEqualAreDistinct() {
     let pairs: [(StoredValue, StoredValue)] = [
       (.string("\u{E9}"), .string("e\u{301}")), (.integer(1), .string("1")), (.integer(1), .boolean(true)),
       (.string("a"), .bytes([0x61])), (.vector([1]), .map(StoredMap())), (.null, .boolean(false)),
@@ -162,7 +162,7 @@ import Testing
   }
 
   /// Comparing each element with all others would take minutes.
-  @Test func manyElementsTakeNoTimeToSpeakOf() {
+  @Test func largeArrayTransformsAreFast() {
     let numbers = (0..<30_000).map { StoredValue.integer(Int64($0 * 7919 % 30_011)) }
     #expect(value(.arrayUnion(numbers.reversed()), of: .array(numbers)) == .array(numbers))
     #expect(value(.arrayUnion(numbers + numbers), of: nil) == .array(numbers))
@@ -171,7 +171,7 @@ import Testing
 
   // MARK: Transform results
 
-  @Test func aResultIsTheNewValueOrNullForAnArray() throws {
+  @Test func transformResultIsTheNewValueOrNullForArrays() throws {
     let fields = StoredMap([("a", .array([.integer(1)])), ("n", .integer(1))])
     let mutation = Mutation.set(
       path("a", "b"), fields,

@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct FormatExampleTests {
   @Test(arguments: Example.blocks)
-  func theBytesOfThePageAreTheBytesOnDisk(block: Example.Block) throws {
+  func documentedBytesEqualTheBytesOnDisk(block: Example.Block) throws {
     let shown = try ExamplePage.read().block(block.name)
     let found = try Example.bytes(of: block)
     // Compare first: the output of a failed array comparison would hide the useful rows.
@@ -21,7 +21,7 @@ import Testing
   }
 
   /// The document follows another document with equal field names, so its record refers to a shape.
-  @Test func theWrittenShapeAndRecordAreAsDocumented() throws {
+  @Test func shapeAndRecordAreWrittenAsDocumented() throws {
     let page = try ExamplePage.read()
     let time = try #require(StoredTimestamp(microseconds: Example.time))
     let document = StoredDocument(
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: Example.State.allCases)
-  func aStoreMadeOfTheBytesOfThePageHoldsTheDocument(state: Example.State) throws {
+  func storeBuiltFromTheDocumentedBytesHoldsTheDocument(state: Example.State) throws {
     let page = try ExamplePage.read()
     try Example.withFolder { folder in
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

@@ -22,7 +22,7 @@ import Testing
   // MARK: Damage at random
 
   /// A record does not contain its own length. Therefore a part of a record may itself be a valid record.
-  @Test func aPartOfARecordAndMoreThanOneAreRefusedOrAreOtherRecords() throws {
+  @Test func partialOrExtendedRecordsAreRefusedOrCanonical() throws {
     var rng = SeededRNG(seed: 21)
     func check(_ bytes: [UInt8]) throws -> Bool {
       guard let document = try? StoredDocument(path: place, record: bytes) else { return true }
@@ -59,7 +59,7 @@ import Testing
     #expect((2000...198_000).contains(accepted), "\(accepted) of 200,000 damaged records were accepted")
   }
 
-  @Test func noiseIsRefusedOrIsARecord() throws {
+  @Test func randomBytesAreRefusedOrCanonical() throws {
     var rng = SeededRNG(seed: 24)
     for _ in 0..<20_000 {
       let noise = (0..<rng.roll(40)).map { _ in UInt8(rng.oneIn(2) ? rng.roll(14) : rng.roll(256)) }
@@ -84,7 +84,7 @@ import Testing
     #expect(isRecord(Raw.record(Raw.map([(String(repeating: "n", count: 1500), [0])]))))
   }
 
-  @Test func anotherFormIsRefused() {
+  @Test func unknownRecordVersionIsRefused() {
     for form in [UInt8(0)] + Array(3...255) {
       #expect(!isRecord([form] + Raw.record(Raw.empty).dropFirst()))
     }
@@ -142,7 +142,7 @@ import Testing
     0, 1, 3, 5, 0xFF, 0xFFFF, 0x1FFF_FFFF, 0x2000_0000, 0x2000_0001, 0x3FFF_FFFF, 0x4000_0000, 0x7FFF_FFFF,
     0x8000_0000, 0xFFFF_FFFC, 0xFFFF_FFFF, 0x3_FFFF_FFFF, .max,
   ])
-  func countsAndSizesThatAreNotTrueAreRefused(count: Int) {
+  func wrongCountsAndSizesAreRefused(count: Int) {
     let wrong = Raw.varint(UInt64(count))
     if count != 1 {
       #expect(!isRecord(Raw.field([8] + wrong + Raw.reference("a/b").dropFirst(2))), "a project")
@@ -168,7 +168,7 @@ import Testing
     if count != 1 { #expect(!isRecord(Raw.record([0, 1] + wrong + [UInt8](repeating: 0, count: 3)))) }
   }
 
-  @Test func shapesThatAreNotThereAreRefused() {
+  @Test func undefinedShapesAreRefused() {
     for shape in [0, 1, 2, 62, 63, 64, 4095, 65_535, 0x1_0000, 0xFFFF_FFFF, 1 << 33] {
       let head = Raw.varint(UInt64(shape + 1) << 2)
       #expect(!isRecord(Raw.record(head + [0])))
@@ -191,7 +191,7 @@ import Testing
     #expect(!isRecord(Raw.field([10, 2 << 2 | 1, 1, 0, 0, 0])), "a table")
   }
 
-  @Test func placesThatAreNotOnEarthAreRefused() {
+  @Test func geoPointsOutOfRangeAreRefused() {
     let (pole, meridian) = (90.0.nextUp, 180.0.nextUp)
     for (latitude, longitude) in [
       (pole, 0), (-pole, 0), (0, meridian), (0, -meridian), (.nan, 0), (0, .nan), (.infinity, 0),
@@ -208,14 +208,16 @@ import Testing
 
   // MARK: Depth and memory
 
-  @Test(arguments: [21, 22, 100, 1000, 30_000]) func deeperNestsAreRefusedByCounting(depth: Int) {
+  @Test(arguments: [21, 22, 100, 1000, 30_000]) func nestingBeyondTheLimitIsRefusedWithoutRecursion(
+    depth: Int
+  ) {
     #expect(!isRecord(Raw.field(Raw.nest(depth))))
   }
 
   #if os(Linux)
   /// Decodes twenty nested levels, each of which claims as many elements as fit. The process may use 256
   /// bytes of memory per byte of the record.
-  @Test func hostileCountsTakeNoMemory() async {
+  @Test func hostileCountsAllocateNoExcessMemory() async {
     await #expect(processExitsWith: .success) {
       let zeros = [UInt8](repeating: 0, count: 1 << 20)
       var arrays = zeros

@@ -88,7 +88,7 @@ import Testing
           path: place, createTime: time, updateTime: time, fields: StoredMap([("a", .null)])))
   }
 
-  @Test func aDocumentThatIsMadeAndDeletedLeavesNothing() throws {
+  @Test func documentCreatedAndDeletedInOneCommitLeavesNothing() throws {
     try store.commit([.set(place, fields), .delete(place, precondition: .exists(true))])
     #expect(store.count == 0)
     #expect(try store.document(at: place) == nil)
@@ -106,7 +106,7 @@ import Testing
 
   // MARK: Preconditions
 
-  @Test func aPreconditionThatFailsAnywhereLetsNothingBeWritten() throws {
+  @Test func anyFailedPreconditionRefusesTheWholeCommit() throws {
     let time = try store.commit([.set(place, fields)])
     let failing: [(Mutation, (DocumentStoreError?) -> Bool)] = [
       (try .update(other, []), { if case .notFound = $0 { true } else { false } }),
@@ -139,7 +139,7 @@ import Testing
     #expect(try store.commit([.delete(place)]).microseconds == time.microseconds + 1)
   }
 
-  @Test func anUpdateTimeThatWasReadHoldsUntilTheNextChange() throws {
+  @Test func updateTimePreconditionHoldsUntilTheNextChange() throws {
     try store.commit([.set(place, fields)])
     let read = try #require(try store.document(at: place)?.updateTime)
     try store.commit([.set(other, fields), .set(place, fields)])
@@ -376,7 +376,7 @@ import Testing
       "/store", options: DocumentStore.Options(), platform: disk.platform(seed: 3))
   }
 
-  @Test func damagedFieldsCanBeReplacedOrDeletedButNotBuiltOn() throws {
+  @Test func damagedFieldsCanBeReplacedOrDeletedButNotMerged() throws {
     for repair: Mutation in [
       .set(place, fields), .set(place, StoredMap()), .delete(place),
       .delete(place, precondition: .exists(true)), .set(place, fields, precondition: .exists(true)),

@@ -9,7 +9,7 @@ import Harness
 import Testing
 
 @Suite struct MutationModelTests {
-  @Test(arguments: Array(61...66) as [UInt64]) func theStoreFollowsTheContract(seed: UInt64) throws {
+  @Test(arguments: Array(61...66) as [UInt64]) func randomWritesMatchTheModel(seed: UInt64) throws {
     var rng = SeededRNG(seed: seed)
     let clock = HandClock(1_700_000_000_000_000)
     var world = try World(seed: seed, clock)

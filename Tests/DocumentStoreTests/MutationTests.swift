@@ -27,7 +27,7 @@ import Testing
     try mutation.apply(to: fields.map(existing), at: now)?.fields
   }
 
-  @Test func setMakesADocument() throws {
+  @Test func setCreatesADocument() throws {
     let fields = StoredMap([("a", .integer(1))])
     let after = try Mutation.set(place, fields).apply(to: nil, at: now)
     #expect(after == StoredDocument(path: place, createTime: now, updateTime: now, fields: fields))
@@ -51,14 +51,14 @@ import Testing
     #expect(try Mutation.delete(place).apply(to: nil, at: now) == nil)
   }
 
-  @Test func aServerTimestampIsTheTimeOfTheCommitAndComesAfterTheFields() throws {
+  @Test func serverTimestampIsTheCommitTimeAndAppliesAfterTheFields() throws {
     #expect(try afterTransforms(StoredMap(), [["at"]]) == StoredMap([("at", .timestamp(now))]))
     #expect(
       try afterTransforms(StoredMap([("at", .string("before")), ("z", .null)]), [["at"]])
         == StoredMap([("at", .timestamp(now)), ("z", .null)]))
   }
 
-  @Test func aNestedTransformMakesTheMapsOnItsWay() throws {
+  @Test func nestedTransformCreatesItsParentMaps() throws {
     let expected = StoredMap([
       ("a", .map(StoredMap([("b", .map(StoredMap([("c", .timestamp(now))])))])))
     ])
@@ -79,7 +79,7 @@ import Testing
     arguments: [
       .null, .integer(1), .string("a"), .array([.map(StoredMap())]), .vector([1]), .timestamp(.first),
     ] as [StoredValue])
-  func aScalarInTheWayOfATransformIsReplacedByAMap(obstacle: StoredValue) throws {
+  func transformReplacesAScalarParentByAMap(obstacle: StoredValue) throws {
     #expect(
       try afterTransforms(StoredMap([("a", obstacle)]), [["a", "b"]])
         == StoredMap([("a", .map(StoredMap([("b", .timestamp(now))])))]))
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func theSignOfAZeroIsAChangeInPlacesToo() throws {
+  @Test func signOfZeroInAGeoPointCountsAsAChange() throws {
     let places = [(0.0, 0.0), (-0.0, 0.0), (0.0, -0.0)].compactMap(StoredGeoPoint.init)
     for (left, right) in zip(places, places.dropFirst()) {
       let before = existing(map(["p": .geoPoint(left)]))
@@ -155,7 +155,7 @@ import Testing
         ]))
   }
 
-  @Test func aMergeMakesTheDocument() throws {
+  @Test func mergeCreatesTheDocument() throws {
     let data = map(["m": .map(map(["x": .integer(1)]))])
     let made = try Mutation.merge(place, data).apply(to: nil, at: now)
     #expect(made == StoredDocument(path: place, createTime: now, updateTime: now, fields: data))
@@ -163,7 +163,7 @@ import Testing
     #expect(try after(.merge(place, StoredMap(), deletions: [field("a", "b")]), on: nil) == StoredMap())
   }
 
-  @Test func anEmptyMapAndAnArrayAreLeavesOfAMerge() throws {
+  @Test func emptyMapsAndArraysAreLeavesOfAMerge() throws {
     let inner = StoredValue.map(map(["x": .integer(1)]))
     let before = map(["a": .array([inner]), "m": inner])
     #expect(
@@ -219,7 +219,7 @@ import Testing
 
   // MARK: Merge of listed fields
 
-  @Test func onlyListedPlacesAreWritten() throws {
+  @Test func onlyMaskedPathsAreWritten() throws {
     let before = map(["a": .integer(1), "m": .map(map(["x": .integer(2), "y": .integer(3)]))])
     let data = map([
       "a": .integer(9), "b": .integer(9), "m": .map(map(["x": .integer(9), "z": .integer(9)])),
@@ -231,14 +231,14 @@ import Testing
         ]))
   }
 
-  @Test func aListedMapReplacesTheWholeMap() throws {
+  @Test func maskedMapReplacesTheWholeMap() throws {
     let before = map(["m": .map(map(["x": .integer(2), "y": .integer(3)]))])
     let data = map(["m": .map(map(["x": .integer(9)]))])
     #expect(try after(.merge(place, data, only: [field("m")]), on: before) == data)
     #expect(try after(.merge(place, data, only: [field("m"), field("m", "x")]), on: before) == data)
   }
 
-  @Test func anEmptyListWritesNothingButMakesTheDocument() throws {
+  @Test func mergeWithAnEmptyMaskOnlyCreatesTheDocument() throws {
     let data = map(["a": .integer(1)])
     let transforms = [FieldTransform(field("at"), .serverTimestamp)]
     let write = try Mutation.merge(place, data, only: [], deletions: [field("b")], transforms: transforms)
@@ -246,7 +246,7 @@ import Testing
     #expect(try after(write, on: map(["b": .null])) == map(["b": .null]))
   }
 
-  @Test func deletionsAndTransformsCountOnlyWhereTheyAreListed() throws {
+  @Test func deletionsAndTransformsOutsideTheMaskAreIgnored() throws {
     let before = map(["a": .integer(1), "b": .integer(2), "n": .integer(3), "o": .integer(4)])
     let write = try Mutation.merge(
       place, StoredMap(), only: [field("a"), field("n")], deletions: [field("a"), field("b")],
@@ -259,7 +259,7 @@ import Testing
   }
 
   /// A listed map is replaced as a whole, so its transforms do not see the previous values.
-  @Test func aListedMapOfSentinelsIsStillAMap() throws {
+  @Test func maskedMapOfSentinelsIsWrittenAsAMap() throws {
     let before = map([
       "d": .map(map(["x": .integer(1)])), "e": .null, "m": .map(map(["n": .integer(3), "x": .null])),
     ])
@@ -275,7 +275,7 @@ import Testing
         ]))
   }
 
-  @Test func aListedPlaceMustBeInTheData() throws {
+  @Test func maskedPathMustBeInTheData() throws {
     let data = map(["a": .integer(1), "m": .map(map(["x": .null]))])
     let deletions = [field("d", "e")]
     for missing in [field("b"), field("a", "b"), field("m", "y"), field("d", "e", "f"), field("M")] {
@@ -292,14 +292,14 @@ import Testing
     }
   }
 
-  @Test func theMissingPlaceIsNamedInItsCanonicalForm() {
+  @Test func missingMaskedPathIsReportedInCanonicalForm() {
     let complaint = failure { try Mutation.merge(place, StoredMap(), only: [field("a.b", "c")]) }?.complaint
     #expect(complaint?.hasPrefix("Field '`a.b`.c' is specified") == true)
   }
 
   // MARK: Update
 
-  @Test func anUpdateSetsEachPathAndMakesTheMapsOnItsWay() throws {
+  @Test func updateSetsEachPathAndCreatesParentMaps() throws {
     let before = map(["a": .integer(1), "m": .map(map(["x": .integer(2)])), "o": .integer(3)])
     let update = try Mutation.update(
       place,
@@ -315,7 +315,7 @@ import Testing
         ]))
   }
 
-  @Test func aMapThatIsAValueReplacesTheWholeValue() throws {
+  @Test func mapSetByAnUpdateReplacesTheWholeValue() throws {
     let before = map(["m": .map(map(["x": .integer(1), "y": .integer(2)]))])
     let value = map(["x": .integer(9)])
     #expect(
@@ -348,7 +348,7 @@ import Testing
         == map(["\u{E9}": .null, "e\u{301}": .integer(2)]))
   }
 
-  @Test func aDotInALiteralNameIsALetter() throws {
+  @Test func dotInALiteralNameIsNoSeparator() throws {
     let before = map(["a": .map(map(["b": .integer(1)]))])
     #expect(
       try after(.update(place, [(field("a.b"), .set(.integer(2)))]), on: before)
@@ -424,7 +424,7 @@ import Testing
     }
   }
 
-  @Test func anExistingForbiddenDocumentAlreadyExists() throws {
+  @Test func existsFalseOnAnExistingDocumentFailsWithAlreadyExists() throws {
     for (write, _) in try writes(.exists(false)) {
       #expect(
         result(write, on: existing(StoredMap())) == .alreadyExists("Document already exists: rooms/eros"))
@@ -458,7 +458,7 @@ import Testing
     }
   }
 
-  @Test func anUpdateNeedsItsDocumentUnlessThePreconditionDiffers() throws {
+  @Test func updateRequiresItsDocumentByDefault() throws {
     let update = try Mutation.update(place, [])
     #expect(update.precondition == .exists(true))
     #expect(result(update, on: nil) == .notFound("No document to update: rooms/eros"))

@@ -30,7 +30,7 @@ import Testing
   }
 
   /// A write gets a later time than the document that it replaces, even if one commit contains both writes.
-  @Test func aWriteOfADocumentThatIsAheadOfTheClockIsLaterThanIt() throws {
+  @Test func writeToADocumentAheadOfTheClockGetsALaterTime() throws {
     let store = try DocumentStore.openInMemory()
     let path = try DocumentPath(["rooms", "eros"])
     let ahead = StoredTimestamp(seconds: 3_976_214_400, nanoseconds: 0)!
@@ -60,7 +60,7 @@ import Testing
     #expect(document.updateTime.microseconds == ahead.microseconds + 1)
   }
 
-  @Test func documentsUnderReservedNamesAreFoundAndNotAmongOthers() throws {
+  @Test func reservedDocumentsAreReadableButInNoUserQuery() throws {
     let store = try DocumentStore.openInMemory()
     let time = StoredTimestamp(seconds: 5, nanoseconds: 0)!
     let names = ["a%2fb", String(repeating: "x", count: 3000)]

@@ -43,12 +43,12 @@ import Testing
       ]))
   }
 
-  @Test func aDocumentWithEveryTypeHasTheRecordThatTheFormatSays() throws {
+  @Test func recordWithEveryTypeMatchesTheFormat() throws {
     #expect(goldenDocument.record.hexadecimal == goldenRecord.hexadecimal)
     #expect(try StoredDocument(path: place, record: goldenRecord) == goldenDocument)
   }
 
-  @Test func anEmptyDocumentIsAHeadAndACount() throws {
+  @Test func emptyRecordConsistsOfAHeadAndACount() throws {
     let empty = StoredDocument(
       path: place, createTime: .first, updateTime: .last, fields: StoredMap())
     let record = [UInt8](hexadecimal: "02 0040d400014023ff fefff8b9f98282e108 00 00")
@@ -72,7 +72,7 @@ import Testing
 
   /// The estimate does not include the head of a record, which has up to 19 bytes. Without shapes, the
   /// estimate is close to the actual size.
-  @Test func aRecordTakesNoMoreThanItsFieldsSay() throws {
+  @Test func recordSizeDoesNotExceedTheEstimateOfItsFields() throws {
     let seed: UInt64 = 12
     var rng = SeededRNG(seed: seed)
     var fields = (0..<2000).map { _ in Values.fields(&rng) }
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func referencesComeBackWhateverTheirNames() throws {
+  @Test func referencesWithAnyNamesRoundTrip() throws {
     for name in Names.odd + Names.numeric {
       for segments in [["a", name], [name, "a"], [name, name, "a", "b"]] {
         let target = try DocumentPath(segments)
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func eachPlaceInATableLeadsToItsField() {
+  @Test func eachTableOffsetLeadsToItsField() {
     var rng = SeededRNG(seed: 12)
     for _ in 0..<500 {
       let fields = Values.fields(&rng)
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func tablesAreAsWideAsTheirLargestNumberNeeds() throws {
+  @Test func tableWidthFitsTheLargestOffset() throws {
     for (bytes, width) in [(0, 1), (255 - 3, 1), (256 - 3, 2), (65_535 - 3, 2), (65_536 - 3, 4)] {
       let fields = StoredMap([("a", .bytes([UInt8](repeating: 1, count: bytes))), ("b", .null)])
       let record = RecordCodec.encode(createTime: .first, updateTime: .first, fields: fields)
@@ -203,7 +203,7 @@ import Testing
     }
   }
 
-  @Test func namesStandInTheOrderOfTheirBytes() {
+  @Test func namesAreStoredInByteOrder() {
     let names = ["", "\0", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFF}", "\u{1F600}"]
     let expected = RecordCodec.encode(
       createTime: .first, updateTime: .first, fields: StoredMap(sorted: names.map { ($0, .null) }))

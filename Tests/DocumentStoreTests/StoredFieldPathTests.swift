@@ -12,7 +12,7 @@ import Testing
     #expect(path == field("a.b", "~*/[]", "`", " ", "__name__"))
   }
 
-  @Test func noNamesAreAnError() {
+  @Test func pathWithoutNamesIsAnError() {
     #expect(error { try StoredFieldPath([]) } == .noNames)
     #expect("\(FieldPathError.noNames)" == "Invalid field path. Provided names must not be empty.")
   }
@@ -25,11 +25,11 @@ import Testing
         == "Invalid field name at index 1. Field names must not be empty.")
   }
 
-  @Test func uncheckedNamesAreAtLeastOne() async {
+  @Test func uncheckedPathWithoutNamesTraps() async {
     await #expect(processExitsWith: .failure) { _ = StoredFieldPath(unchecked: []) }
   }
 
-  @Test func theDocumentIDIsTheNameThatNoFieldCanHave() throws {
+  @Test func documentIDPathIsTheReservedFieldName() throws {
     #expect(StoredFieldPath.documentID.names == ["__name__"])
     #expect(try StoredFieldPath(dotted: "__name__") == .documentID)
     #expect(StoredFieldPath.documentID.canonical == "__name__")
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: ["", ".", "..", ".a", "a.", "a..b", "a.b..", "a..\u{301}"])
-  func dotsThatDoNotStandBetweenNamesAreRefused(text: String) {
+  func misplacedDotsInDottedTextAreRefused(text: String) {
     let found = error { try StoredFieldPath(dotted: text) }
     #expect(found == .misplacedDot(text))
     #expect(
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: ["~", "a*", "/", "a[0]", "a]", "a.b~c", "*\u{301}", "a/b", "..["])
-  func lettersOfOtherPathsAreRefusedInDottedText(text: String) {
+  func forbiddenCharactersInDottedTextAreRefused(text: String) {
     let found = error { try StoredFieldPath(dotted: text) }
     #expect(found == .forbiddenCharacter(text))
     #expect(
@@ -76,7 +76,7 @@ import Testing
     (["a\u{301}"], "`a\u{301}`"), (["\u{301}"], "`\u{301}`"), (["\n"], "`\n`"), (["\0"], "`\0`"),
   ]
 
-  @Test(arguments: texts) func namesThatAreNoIdentifiersStandBetweenBackticks(
+  @Test(arguments: texts) func nonIdentifierNamesAreQuotedWithBackticks(
     names: [String], text: String
   ) throws {
     let path = try StoredFieldPath(names)
@@ -94,12 +94,12 @@ import Testing
     "a b",
     "0", "a.0", "-", "`a`.-", "a\u{301}", "a.`b`\u{301}", "~", "a/b",
   ])
-  func textThatNoPathGivesIsRefused(text: String) {
+  func nonCanonicalTextIsRefused(text: String) {
     #expect(error { try StoredFieldPath(canonical: text) } == .notCanonical(text))
   }
 
   @Test(arguments: ["", ".", ".a", "a.", "a..b", "`a`.", "`a`..b", ".`a`"])
-  func canonicalTextHasItsDotsBetweenNames(text: String) {
+  func misplacedDotsInCanonicalTextAreRefused(text: String) {
     #expect(error { try StoredFieldPath(canonical: text) } == .misplacedDot(text))
   }
 
@@ -144,7 +144,7 @@ import Testing
     #expect(accepted > 1000)
   }
 
-  @Test func dottedTextWithoutOddLettersIsTheNamesJoined() throws {
+  @Test func dottedTextEqualsItsJoinedNames() throws {
     var rng = SeededRNG(seed: 53)
     for _ in 0..<2000 {
       let names = (0...rng.roll(3)).map { _ in rng.pick(["a", "b_", "é", "`", "\\", " ", "e\u{301}", "9"]) }
@@ -154,7 +154,7 @@ import Testing
 
   // MARK: Equality and order
 
-  @Test func namesThatLookTheSameAreOfTwoPaths() throws {
+  @Test func canonicallyEquivalentNamesAreDistinctPaths() throws {
     let composed = try StoredFieldPath(["\u{E9}"])
     let decomposed = try StoredFieldPath(["e\u{301}"])
     #expect(composed != decomposed)
@@ -162,7 +162,7 @@ import Testing
     #expect(try Set([StoredFieldPath(["a.b"]), StoredFieldPath(["a", "b"])]).count == 2)
   }
 
-  @Test func pathsAreInTheOrderOfTheirNamesBytesAndBeforeThePathsBelowThem() throws {
+  @Test func pathsSortByNameBytesAndBeforeNestedPaths() throws {
     let ordered = try [
       ["\0"], ["A"], ["a"], ["a", "\0"], ["a", "b"], ["a", "b", "c"], ["a\0"], ["a.b"], ["aa"], ["b"],
       ["e\u{301}"], ["\u{E9}"], ["\u{FFFF}"], ["\u{1F600}"],

@@ -4,7 +4,7 @@ import DocumentStore
 import Testing
 
 @Suite struct StoredMapTests {
-  @Test func fieldsStandInTheOrderOfTheirNamesBytes() {
+  @Test func fieldsAreOrderedByNameBytes() {
     let names = ["", "\0", "A", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFF}", "\u{1F600}"]
     var rng = SeededRNG(seed: 31)
     for _ in 0..<200 {
@@ -21,7 +21,7 @@ import Testing
   }
 
   /// Inserting each field separately would move most of the other fields each time and take minutes.
-  @Test func manyFieldsInAnyOrderAreSortedAtOnceAndTheLastOfEachNameCounts() {
+  @Test func manyUnorderedFieldsAreSortedAndTheLastDuplicateWins() {
     var rng = SeededRNG(seed: 33)
     let numbers = (0..<60_000).map { _ in rng.roll(30_000) }
     let map = StoredMap(numbers.enumerated().map { (String($1), StoredValue.integer(Int64($0))) })
@@ -35,7 +35,7 @@ import Testing
       })
   }
 
-  @Test func namesThatLookTheSameAreTwoFields() {
+  @Test func canonicallyEquivalentNamesAreDistinctFields() {
     var map = StoredMap([("\u{E9}", .integer(1)), ("e\u{301}", .integer(2))])
     #expect(map.count == 2)
     #expect(map["\u{E9}"] == .integer(1))
@@ -53,7 +53,7 @@ import Testing
   }
 
   /// Random changes to a map and to a dictionary of bytes.
-  @Test func aMapIsADictionaryOfBytesInOrder() {
+  @Test func mapMatchesADictionaryOrderedByBytes() {
     let seed: UInt64 = 32
     var rng = SeededRNG(seed: seed)
     for script in 0..<200 {
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func manyPlacesAreReplacedInOnePass() {
+  @Test func manyFieldsAreReplacedInOnePass() {
     let even = StoredMap((0..<40_000).map { (String(1_000_000 + 2 * $0), .null) })
     let odd = StoredMap((0..<40_000).map { (String(1_000_001 + 2 * $0), .boolean(true)) })
     let both = even.replacing(FieldMask(leavesOf: odd).paths, from: odd)

@@ -36,7 +36,7 @@ import Testing
     #expect(StoredTimestamp(seconds: -1, nanoseconds: 1999) == moment(-999_999))
   }
 
-  @Test func secondsAndNanosecondsAreTheMomentTakenApart() {
+  @Test func timestampSplitsIntoSecondsAndNanoseconds() {
     for (microseconds, seconds, nanoseconds) in [
       (0, 0, 0), (1, 0, 1000), (999_999, 0, 999_999_000), (1_000_000, 1, 0), (-1, -1, 999_999_000),
       (-1_000_000, -1, 0), (-1_000_001, -2, 999_999_000),

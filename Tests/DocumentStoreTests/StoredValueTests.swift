@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func thereIsOneNaN() {
+  @Test func allNaNsAreEqual() {
     let nan = Double(bitPattern: 0xFFF8_0000_0000_0001)
     #expect(StoredValue.double(.nan) == .double(nan))
     #expect(StoredValue.vector([1, .nan]) == .vector([1, nan]))
@@ -39,7 +39,7 @@ import Testing
     #expect(StoredMap([("a", .double(.nan))]) == StoredMap([("a", .double(nan))]))
   }
 
-  @Test func aPlaceIsOnEarth() {
+  @Test func geoPointMustBeWithinItsRange() {
     for (latitude, longitude) in [(90.0, 180.0), (-90, -180), (0, 0), (-0.0, -0.0)] {
       #expect(StoredGeoPoint(latitude: latitude, longitude: longitude) != nil)
     }

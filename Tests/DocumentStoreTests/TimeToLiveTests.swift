@@ -40,7 +40,7 @@ private final class TwoClocks: StoreClock {
     return .set(path(parent, "x", "sessions", id), StoredMap([("until", until)]))
   }
 
-  @Test func documentsGoWhenTheirTimeIsOverAndOthersStay() throws {
+  @Test func onlyExpiredDocumentsAreDeleted() throws {
     var store = try open()
     try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
     try store.commit([
@@ -86,7 +86,7 @@ private final class TwoClocks: StoreClock {
     #expect(FeedFormat.policies(FeedFormat.encode(policies)) == ["sessions": field("until")])
   }
 
-  @Test func aJumpOfTheWallClockCountsFromTheNextOpeningOn() throws {
+  @Test func wallClockJumpTakesEffectOnlyAfterReopening() throws {
     var store = try open()
     try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
     try store.commit([session("a", until: 100)])
@@ -163,7 +163,7 @@ private final class TwoClocks: StoreClock {
   }
 
   @Test(.timeLimit(.minutes(5)))
-  func theStoreSweepsByItselfAfterAPolicyIsSetAndAfterAnOpening() async throws {
+  func storeSweepsAutomaticallyAfterSettingAPolicyAndAfterOpening() async throws {
     var store = try open(isSweptByItself: true)
     try store.commit([session("a", until: 10), session("b", until: 20)])
     clock.pass(seconds: 15)

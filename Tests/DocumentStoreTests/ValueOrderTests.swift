@@ -89,7 +89,7 @@ import Testing
     [map(("\u{FFFF}", .null))], [map(("\u{1F600}", .null))],
   ]
 
-  @Test func everyRungOfTheLadderIsAboveThoseBeforeIt() {
+  @Test func valuesOfAllTypesFollowTheDocumentedOrder() {
     let rungs = Self.ladder.enumerated().flatMap { rung, values in values.map { (rung, $0) } }
     for (lower, left) in rungs {
       for (upper, right) in rungs {
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func aKeyBeginsWithThatOfItsCollection() {
+  @Test func documentKeyBeginsWithTheKeyOfItsCollection() {
     var rng = SeededRNG(seed: 12)
     let names = ["a", "__id7__", "__id-9223372036854775808__", "__id__", "zero\0in\0it", "\0", "größer"]
     let paths = names.map { DocumentPath(unchecked: ["c", "d", $0, $0]) }

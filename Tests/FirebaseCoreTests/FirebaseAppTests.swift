@@ -155,7 +155,7 @@ import Testing
     try #require(FirebaseApp.app(name: name)).delete { _ in }
   }
 
-  @Test func deletingTwiceReturnsFalseAndSparesTheSuccessor() throws {
+  @Test func deletingTwiceReturnsFalseAndKeepsANewAppOfThatName() throws {
     let name = freshName()
     FirebaseApp.configure(name: name, options: plainOptions())
     let old = try #require(FirebaseApp.app(name: name))
@@ -203,7 +203,7 @@ import Testing
     }
   }
 
-  @Test func aTeardownThatWasRemovedDoesNotRunAndNothingOfItIsKept() throws {
+  @Test func removedTeardownDoesNotRunAndIsReleased() throws {
     try withApp { app in
       let log = Log()
       weak var held: Log?

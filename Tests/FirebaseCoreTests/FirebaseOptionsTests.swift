@@ -49,7 +49,7 @@ import Testing
     #expect(options.storageBucket == "dugout")
   }
 
-  @Test func aDirectoryOnTheNetTraps() async {
+  @Test func remoteDirectoryURLTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = FirebaseOptions(directory: URL(string: "https://example.com/data")!)
     }
@@ -157,7 +157,7 @@ import Testing
     #expect(!options.isEqual("options"))
   }
 
-  @Test func manyThreadsMayReadAndChangeIt() {
+  @Test func manyThreadsMayReadAndChangeOptions() {
     let options = plainOptions()
     DispatchQueue.concurrentPerform(iterations: 8) { thread in
       for round in 0..<200 {

@@ -11,7 +11,7 @@ import Testing
     expectMessage("the ball is out of the park", from: result)
   }
 
-  @Test func aReplacedHookGetsTheMessageInstead() async {
+  @Test func replacementHookGetsTheMessage() async {
     let result = await #expect(processExitsWith: .exitCode(42), observing: [\.standardErrorContent]) {
       ProgrammerError.hook = { message in exit(message == "strike" ? 42 : 1) }
       ProgrammerError.trap("strike")

@@ -6,7 +6,7 @@ import Testing
 @Suite struct StoreLocationTests {
   // MARK: Directories
 
-  @Test func aStoreLivesByAppProjectAndDatabaseBelowTheDirectoryOfTheOptions() throws {
+  @Test func storeDirectoryIsBelowTheOptionsDirectoryByAppProjectAndDatabase() throws {
     let options = FirebaseOptions(directory: URL(fileURLWithPath: "/srv/data"))
     options.projectID = "league-1"
     try withApp(options) { app in
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func theRootOfTheFileSystemIsADirectoryToo() throws {
+  @Test func fileSystemRootIsAValidDirectory() throws {
     try withApp(FirebaseOptions(directory: URL(fileURLWithPath: "/"))) { app in
       let directory = StoreLocation.directory(app: app, database: "(default)")
       #expect(directory.hasPrefix("/app-"))
@@ -55,7 +55,7 @@ import Testing
   }
 
   #if !canImport(Darwin)
-  @Test func theDefaultDirectoryIsThePlatforms() throws {
+  @Test func defaultDirectoryIsThePlatformDataDirectory() throws {
     try withApp { app in
       let root = StoreLocation.xdgRoot(
         environment: ProcessInfo.processInfo.environment, home: NSHomeDirectory())
@@ -64,7 +64,7 @@ import Testing
   }
   #endif
 
-  @Test func theDataHomeOfXDGComesFirst() {
+  @Test func xdgDataHomeTakesPrecedence() {
     for data in ["/data", "/data/"] {
       let root = StoreLocation.xdgRoot(environment: ["XDG_DATA_HOME": data], home: "/home/u")
       #expect(root == "/data/dugout")
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: [[:], ["XDG_DATA_HOME": ""], ["XDG_DATA_HOME": "relative"]])
-  func withoutAnAbsoluteDataHomeItIsBelowTheHomeOfTheUser(environment: [String: String]) {
+  func withoutAnAbsoluteDataHomeTheUserHomeIsUsed(environment: [String: String]) {
     let root = StoreLocation.xdgRoot(environment: environment, home: "/home/u")
     #expect(root == "/home/u/.local/share/dugout")
   }
@@ -84,7 +84,7 @@ import Testing
     (".", "%2e"), ("..", "%2e%2e"), ("a/b", "a%2fb"), ("50%", "50%25"), ("%2f", "%252f"),
     ("App", "%41pp"), ("a\u{0}b", "a%00b"), ("\n", "%0a"), ("é", "%c3%a9"), ("e\u{301}", "%c3%a9"),
   ])
-  func aComponentIsReadableWhereItIsSafe(name: String, component: String) {
+  func safeCharactersStayReadableInAComponent(name: String, component: String) {
     #expect(StoreLocation.component("name", name) == component)
   }
 
@@ -117,7 +117,7 @@ import Testing
     #expect(StoreLocation.component("name", capitals).utf8.count == 255)
   }
 
-  @Test func aNameWhoseComponentWouldBeLongerTraps() async {
+  @Test func nameWithATooLongComponentTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       _ = StoreLocation.component("database id", String(repeating: "A", count: 86))
     }

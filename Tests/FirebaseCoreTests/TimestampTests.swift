@@ -7,19 +7,19 @@ private let first = Timestamp(seconds: -62_135_596_800, nanoseconds: 0)
 private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
 
 @Suite struct TimestampTests {
-  @Test func itKeepsSecondsAndNanosecondsAsGiven() {
+  @Test func timestampKeepsSecondsAndNanosecondsAsGiven() {
     let timestamp = Timestamp(seconds: -5, nanoseconds: 7)
     #expect(timestamp.seconds == -5)
     #expect(timestamp.nanoseconds == 7)
   }
 
-  @Test func theDescriptionIsThatOfTheOriginal() {
+  @Test func descriptionMatchesFirebase() {
     let timestamp = Timestamp(seconds: -5, nanoseconds: 7)
     #expect(timestamp.description == "<FIRTimestamp: seconds=-5 nanoseconds=7>")
     #expect("\(timestamp)" == "<FIRTimestamp: seconds=-5 nanoseconds=7>")
   }
 
-  @Test func withoutArgumentsItIsNow() {
+  @Test func timestampWithoutArgumentsIsNow() {
     let before = Timestamp(date: Date())
     let now = Timestamp()
     let after = Timestamp(date: Date())
@@ -160,7 +160,7 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
     #expect(timestamp.copy() as? Timestamp === timestamp)
   }
 
-  @Test func itMayCrossTasks() async {
+  @Test func timestampMayCrossTasks() async {
     let timestamp = Timestamp(seconds: 1, nanoseconds: 2)
     #expect(await Task.detached { timestamp }.value === timestamp)
   }

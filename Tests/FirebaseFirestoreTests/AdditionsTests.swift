@@ -14,7 +14,7 @@ import Testing
     try await batch.commit()
   }
 
-  @Test func waitingReadsSeeEarlierWrites() throws {
+  @Test func blockingReadsSeeEarlierWrites() throws {
     let firestore = Firestore.memory()
     let document = firestore.document("a/b")
     for n in 0..<20 {
@@ -34,7 +34,7 @@ import Testing
     } catch FirestoreErrorCode.invalidArgument {}
   }
 
-  @Test func aQueryIsExplained() async throws {
+  @Test func explainReportsResultsReadsAndIndexes() async throws {
     let firestore = Firestore.memory()
     try await Self.filled(firestore)
     let query = firestore.collection("a").whereField("m", isEqualTo: 3).order(by: "n").limit(to: 5)
@@ -99,7 +99,7 @@ import Testing
     try bytes.write(to: file)
   }
 
-  @Test func aBackupIsADatabase() async throws {
+  @Test func backupOpensAsADatabase() async throws {
     let database = try TestDatabase()
     try await Self.filled(database.firestore)
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
@@ -158,14 +158,14 @@ import Testing
 
   /// Guards against references that a tool creates with an empty project and database. Such references would
   /// equal no reference of an app.
-  @Test func referencesOfToolsEqualThoseOfAppsWithoutAProject() async throws {
+  @Test func toolReferencesEqualAppReferencesWithoutAProject() async throws {
     let firestore = Firestore.memory()
     let document = firestore.document("users/ada")
     #expect(document.stored == StoredReference(inDefaultDatabase: try document.storedPath))
     try await firestore.terminate()
   }
 
-  @Test func noBackupIsMadeWithinItsOwnDatabase() async throws {
+  @Test func backupIntoItsOwnDatabaseIsRefused() async throws {
     let manager = FileManager.default
     let folder = manager.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     let link = manager.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
@@ -200,7 +200,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func nothingIsOlderThanADateThatNoTimestampHas() async throws {
+  @Test func evictByADateOutOfRangeEvictsNothing() async throws {
     let firestore = Firestore.memory()
     try await Self.filled(firestore, 3)
     for seconds in [-1e12, -Double.greatestFiniteMagnitude, -.infinity] {

@@ -17,7 +17,7 @@ import Testing
     return database
   }
 
-  @Test func countsSumsAndAveragesAreOfTheResults() async throws {
+  @Test func aggregatesCoverOnlyTheQueryResults() async throws {
     let database = try await Self.numbers()
     let all = database.firestore.collection("a")
     #expect(try await all.count.getAggregation(source: .server).count == 5)
@@ -47,7 +47,7 @@ import Testing
     await database.close()
   }
 
-  @Test func callbacksGetNumbersToo() async throws {
+  @Test func callbackAggregationReturnsNumbers() async throws {
     let database = try await Self.numbers()
     let count = await withCheckedContinuation { (done: CheckedContinuation<Int, Never>) in
       database.firestore.collection("a").count.getAggregation(source: .server) { snapshot, _ in

@@ -153,7 +153,7 @@ import Testing
 
   /// After a deletion, there is no update time left to compare with, regardless of whether a bundle or the
   /// user deleted the document.
-  @Test func aDeletionIsNotRemembered() async throws {
+  @Test func bundleMayRestoreADeletedDocument() async throws {
     let firestore = Firestore.memory()
     func load(_ element: [String], _ id: String) async throws -> Bool {
       try await firestore.loadBundle(Self.bundle([Self.metadata(documents: 1, id: id)] + element))
@@ -173,7 +173,7 @@ import Testing
 
   /// The bundle's clock is seventy years ahead. Nevertheless, a local write counts as later than the bundle's
   /// documents.
-  @Test func aBundleWithAClockThatIsAheadKeepsTheUsersWrites() async throws {
+  @Test func bundleFromAClockAheadKeepsLocalWrites() async throws {
     let firestore = Firestore.memory()
     func load(_ n: Int, _ id: String, updateTime: String) async throws -> Int? {
       let document = Self.document("one", "\"n\": {\"integerValue\": \"\(n)\"}", at: updateTime)

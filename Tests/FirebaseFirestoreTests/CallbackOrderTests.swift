@@ -20,7 +20,7 @@ import Testing
   /// A value beyond the depth limit of the encoder. A write of the value fails before anything is written.
   private static var tooDeep: [String: Any] { (0..<120).reduce(["n": 1]) { map, _ in ["m": map] } }
 
-  @Test func waitingForWritesEndsAfterTheirCompletions() async throws {
+  @Test func waitForPendingWritesEndsAfterWriteCompletions() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     for round in 0..<10 {
@@ -84,7 +84,7 @@ import Testing
   }
 
   /// Starts more tasks than the cooperative pool has threads.
-  @Test func completionsRunWhileAllTasksWaitForThem() async throws {
+  @Test func completionsRunWhileAllPoolThreadsWait() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     try await document.setData(["n": 1])

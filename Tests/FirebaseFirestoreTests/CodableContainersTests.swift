@@ -69,7 +69,7 @@ private enum Keys: String, CodingKey {
 
   // MARK: Nested containers
 
-  @Test func nestedContainersFillTheirPlaces() throws {
+  @Test func nestedContainersEncodeIntoTheirFields() throws {
     struct Model: Encodable {
       func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Keys.self)
@@ -99,7 +99,7 @@ private enum Keys: String, CodingKey {
     #expect(encoded as NSDictionary == expected)
   }
 
-  @Test func nestedContainersReadTheirPlaces() throws {
+  @Test func nestedContainersDecodeFromTheirFields() throws {
     struct Model: Decodable {
       init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Keys.self)
@@ -141,7 +141,7 @@ private enum Keys: String, CodingKey {
     _ = try decoder.decodeFields(Model.self, from: map, reference: nil)
   }
 
-  @Test func theLastValueOfAKeyCounts() throws {
+  @Test func lastValueEncodedForAKeyWins() throws {
     struct Model: Encodable {
       func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Keys.self)
@@ -235,7 +235,7 @@ private enum Keys: String, CodingKey {
       encodingFailure { _ = try encoder.encode(deep) }.hasPrefix("middle.list.Index 0.number: Unable to"))
   }
 
-  @Test func valuesSeeTheirPathWhileTheyAreCoded() throws {
+  @Test func codingPathIsCorrectWhileValuesAreCoded() throws {
     struct Spy: Codable {
       init() {}
       init(from decoder: any Decoder) { #expect(text(decoder.codingPath) == "value.k.Index 0") }

@@ -197,7 +197,7 @@ private struct Names: Codable {
     var isOpen: Bool?
   }
 
-  @Test func listsAndOptionalFieldsAreReadFromWhatIsStored() throws {
+  @Test func listsAndOptionalFieldsDecodeFromStoredRecords() throws {
     let document = Firestore.memory().document("lists/one")
     let lists = Lists(
       texts: ["", "two"], numbers: [0, -1], doubles: [0.5, -0.0], some: [], none: nil, name: "n", count: 3,
@@ -218,7 +218,7 @@ private struct Names: Codable {
     }
   }
 
-  @Test(arguments: 0..<50) func fieldNamesAreTheirBytes(_ seed: UInt64) throws {
+  @Test(arguments: 0..<50) func fieldNamesAreComparedByTheirBytes(_ seed: UInt64) throws {
     var random = SplitMix(state: seed)
     let names = nastyStrings.filter { !$0.isEmpty }.shuffled(using: &random)
     let used = names.prefix(Int.random(in: 0...names.count, using: &random)).enumerated().map { ($1, $0) }

@@ -187,7 +187,7 @@ import Testing
 
   /// The decoder ignores fields that are not requested. An error in a requested field includes the path of
   /// that field.
-  @Test func unrequestedFieldsMayHoldAnything() throws {
+  @Test func unrequestedFieldsMayHaveAnyType() throws {
     struct Model: Codable {
       var value: Int
       var list: [Int]?
@@ -261,7 +261,7 @@ import Testing
     func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
   }
 
-  @Test func valueTypesPassThroughWhenTheyAreHandedTheCoder() throws {
+  @Test func wrappedValueTypesPassThroughUnchanged() throws {
     let point = Transparent(GeoPoint(latitude: 1, longitude: 2))
     #expect(try encoder.field(point) as? GeoPoint == point.value)
     #expect(try decoder.field(Transparent<GeoPoint>.self, from: point.value) == point)
@@ -290,7 +290,7 @@ import Testing
     #expect(try decoder.field(Transparent<Int>.self, from: 7) == number)
   }
 
-  @Test func valueTypesOfOtherKindsAreMismatches() {
+  @Test func decodingAValueTypeFromAnotherTypeIsAMismatch() {
     let null = "valueNotFound at value"
     let wrong = "typeMismatch at value"
     for (value, expected) in [(NSNull() as Any, null), (1, wrong), (["latitude": 1, "longitude": 1], wrong)] {
@@ -331,7 +331,7 @@ import Testing
     #expect((dictionary["only"] as? [String: Any])?["d"] as? FieldValue == FieldValue.serverTimestamp())
   }
 
-  @Test func valuesThatDocumentsCannotHoldAreRefused() {
+  @Test func unstorableValuesAreRefused() {
     func message(_ value: some Encodable) -> String? {
       do {
         _ = try encoder.encodeFields(value, in: Database.firestore)
@@ -359,7 +359,7 @@ import Testing
 
   // MARK: Foundation's types
 
-  @Test func foundationTypesHaveTheirForms() throws {
+  @Test func foundationTypesEncodeAsFirestoreTypes() throws {
     let date = Date(timeIntervalSince1970: 1_700_000_000.25)
     #expect(
       try encoder.field(date) as? Timestamp == Timestamp(seconds: 1_700_000_000, nanoseconds: 250_000_000))

@@ -12,7 +12,7 @@ import Testing
 
   // MARK: Dates
 
-  @Test func datesAsTimestamps() throws {
+  @Test func timestampStrategyStoresDatesAsTimestamps() throws {
     encoder.dateEncodingStrategy = .timestamp
     decoder.dateDecodingStrategy = .timestamp
     #expect(try encoder.field(date) as? Timestamp == Timestamp(date: date))
@@ -21,7 +21,7 @@ import Testing
     #expect(decodingFailure { _ = try decoder.field(Date.self, from: NSNull()) } == "valueNotFound at value")
   }
 
-  @Test func datesAsTheyEncodeThemselves() throws {
+  @Test func deferredToDateStoresSecondsSinceReferenceDate() throws {
     encoder.dateEncodingStrategy = .deferredToDate
     decoder.dateDecodingStrategy = .deferredToDate
     #expect(try encoder.field(date) as? Double == date.timeIntervalSinceReferenceDate)
@@ -30,7 +30,7 @@ import Testing
       decodingFailure { _ = try decoder.field([Date].self, from: ["x"]) } == "typeMismatch at value.Index 0")
   }
 
-  @Test func datesAsSeconds() throws {
+  @Test func secondStrategyStoresDatesAsNumbers() throws {
     encoder.dateEncodingStrategy = .secondsSince1970
     decoder.dateDecodingStrategy = .secondsSince1970
     #expect(try stored(date, encoder: encoder) == .double(1_700_000_000))
@@ -38,14 +38,14 @@ import Testing
     #expect(decodingFailure { _ = try decoder.field(Date.self, from: "x") } == "typeMismatch at value")
   }
 
-  @Test func datesAsMilliseconds() throws {
+  @Test func millisecondStrategyStoresDatesAsNumbers() throws {
     encoder.dateEncodingStrategy = .millisecondsSince1970
     decoder.dateDecodingStrategy = .millisecondsSince1970
     #expect(try stored(date, encoder: encoder) == .double(1_700_000_000_000))
     #expect(try decoder.field(Date.self, from: 1_700_000_000_000) == date)
   }
 
-  @Test func datesAsISO8601Text() throws {
+  @Test func iso8601StrategyStoresDatesAsText() throws {
     encoder.dateEncodingStrategy = .iso8601
     decoder.dateDecodingStrategy = .iso8601
     #expect(try stored(date, encoder: encoder) == .string("2023-11-14T22:13:20Z"))
@@ -53,7 +53,7 @@ import Testing
     #expect(decodingFailure { _ = try decoder.field(Date.self, from: "soon") } == "dataCorrupted at value")
   }
 
-  @Test func datesInAFormat() throws {
+  @Test func formattedStrategyStoresDatesAsText() throws {
     let formatter = DateFormatter()
     formatter.dateFormat = "yyyy/MM/dd HH:mm:ss"
     formatter.timeZone = TimeZone(secondsFromGMT: 0)
@@ -65,7 +65,7 @@ import Testing
     #expect(decodingFailure { _ = try decoder.field(Date.self, from: "2023") } == "dataCorrupted at value")
   }
 
-  @Test func datesByAClosure() throws {
+  @Test func customDateStrategyUsesItsClosure() throws {
     encoder.dateEncodingStrategy = .custom { date, encoder in
       #expect(text(encoder.codingPath) == "value")
       var container = encoder.singleValueContainer()
@@ -84,7 +84,7 @@ import Testing
 
   // MARK: Data
 
-  @Test func dataAsText() throws {
+  @Test func base64StrategyStoresDataAsText() throws {
     encoder.dataEncodingStrategy = .base64
     decoder.dataDecodingStrategy = .base64
     #expect(try stored(Data([0, 1, 255]), encoder: encoder) == .string("AAH/"))
@@ -93,7 +93,7 @@ import Testing
     #expect(decodingFailure { _ = try decoder.field(Data.self, from: Data()) } == "typeMismatch at value")
   }
 
-  @Test func dataAsItEncodesItself() throws {
+  @Test func deferredToDataStoresAnArrayOfBytes() throws {
     encoder.dataEncodingStrategy = .deferredToData
     decoder.dataDecodingStrategy = .deferredToData
     let numbers = StoredValue.array([.integer(0), .integer(1), .integer(255)])
@@ -102,7 +102,7 @@ import Testing
     #expect(decodingFailure { _ = try decoder.field(Data.self, from: Data()) } == "typeMismatch at value")
   }
 
-  @Test func dataByAClosure() throws {
+  @Test func customDataStrategyUsesItsClosure() throws {
     encoder.dataEncodingStrategy = .custom { data, encoder in
       var container = encoder.singleValueContainer()
       try container.encode(data.count)
@@ -116,7 +116,7 @@ import Testing
 
   // MARK: Floats
 
-  @Test func infinitiesAndNaNAreRefusedUnlessTheyHaveNames() throws {
+  @Test func infinitiesAndNaNNeedAStringStrategy() throws {
     #expect(encodingFailure { _ = try stored(Double.nan) }.hasPrefix("value: Unable to encode Double.nan"))
     #expect(
       encodingFailure { _ = try stored([-Float.infinity]) }
@@ -158,7 +158,7 @@ import Testing
     firstName: "x", innerModel: Names.Inner(deepName: 1), freeWords: ["aB": Names.Inner(deepName: 2)],
     optionalWords: ["cD": 3])
 
-  @Test func keysInSnakeCaseExceptThoseOfDictionaries() throws {
+  @Test func snakeCaseStrategyKeepsDictionaryKeys() throws {
     encoder.keyEncodingStrategy = .convertToSnakeCase
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     let expected = StoredMap([
@@ -173,14 +173,14 @@ import Testing
     #expect(try decoder.field([String: Int].self, from: ["a_b": 1]) == ["a_b": 1])
   }
 
-  @Test func keysOfATopLevelDictionaryStay() throws {
+  @Test func topLevelDictionaryKeysAreNotConverted() throws {
     encoder.keyEncodingStrategy = .convertToSnakeCase
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     #expect(try encoder.encode(["aB": 1]).keys.first == "aB")
     #expect(try decoder.decode([String: Int].self, from: ["a_b": 1]) == ["a_b": 1])
   }
 
-  @Test func keysOfDictionariesThatAreNoStringsAreConverted() throws {
+  @Test func nonStringDictionaryKeysAreConverted() throws {
     enum Kind: String, Codable, CodingKeyRepresentable { case oldOne }
     encoder.keyEncodingStrategy = .convertToSnakeCase
     decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -188,7 +188,7 @@ import Testing
     #expect(try decoder.decode([Kind: Int].self, from: ["old_one": 1]) == [.oldOne: 1])
   }
 
-  @Test func keysAreConvertedByAClosureThatGetsThePath() throws {
+  @Test func customKeyStrategyReceivesTheCodingPath() throws {
     encoder.keyEncodingStrategy = .custom { path in Name(path.map(\.stringValue).joined(separator: "/")) }
     decoder.keyDecodingStrategy = .custom { path in
       Name(String(path[path.count - 1].stringValue.split(separator: "/").last ?? ""))
@@ -228,7 +228,7 @@ import Testing
     ("aE\u{301}b", "a_e\u{301}b"), ("aBE\u{301}b", "a_b_e\u{301}b"), ("oneE\u{301}", "one_e\u{301}"),
     ("E\u{301}", "e\u{301}"),
   ])
-  func namesBecomeSnakeCase(_ name: String, _ expected: String) throws {
+  func fieldNamesAreConvertedToSnakeCase(_ name: String, _ expected: String) throws {
     struct Key: Encodable {
       var name: String
       func encode(to encoder: any Encoder) throws {
@@ -249,7 +249,7 @@ import Testing
     ("one_e\u{301}t", "oneE\u{301}t"), ("a_\u{301}b", "a_\u{301}b"), ("_\u{301}a", "_\u{301}a"),
     ("a_b_\u{301}", "aB_\u{301}"),
   ])
-  func namesComeBackFromSnakeCase(_ name: String, _ expected: String) throws {
+  func fieldNamesAreConvertedFromSnakeCase(_ name: String, _ expected: String) throws {
     struct Keys: Decodable {
       var all: [String]
       init(from decoder: any Decoder) throws {
@@ -262,7 +262,7 @@ import Testing
 
   /// The kelvin sign is canonically equal to the letter K, so the two names are one dictionary key but
   /// two fields.
-  @Test func namesThatDifferInTheirNormalisationAloneStayApart() throws {
+  @Test func canonicallyEquivalentNamesStayDistinct() throws {
     struct Keys: Decodable {
       var all: [[UInt8]]
       init(from decoder: any Decoder) throws {
@@ -277,7 +277,7 @@ import Testing
 
   // MARK: User info
 
-  @Test func userInfoReachesTheValues() throws {
+  @Test func userInfoIsPassedToTheValues() throws {
     struct Model: Codable {
       static let key = CodingUserInfoKey(rawValue: "k")
       var seen: String

@@ -100,7 +100,7 @@ import Testing
       message(["b": UInt64(1) << 63]) == "NSNumber (9223372036854775808) is too large (found in field a.b)")
   }
 
-  @Test func otherScalars() throws {
+  @Test func otherScalarsAreConverted() throws {
     #expect(try value("s") == .string("s"))
     #expect(try value(NSString("s")) == .string("s"))
     #expect(try value(NSNull()) == .null)
@@ -125,7 +125,7 @@ import Testing
     #expect(try value([1, nil] as [Int?]) == .array([.integer(1), .null]))
   }
 
-  @Test func treesOfAnyMake() throws {
+  @Test func nestedMapsAndArraysOfAnyTypeAreConverted() throws {
     let expected = StoredValue.map(
       StoredMap([("a", .array([.integer(1), .map(StoredMap([("b", .array([.boolean(true)]))]))]))]))
     #expect(try value(["a": [1, ["b": [true]]]] as [String: Any]) == expected)
@@ -137,7 +137,7 @@ import Testing
     #expect(try value(["a": 1] as [AnyHashable: Any]) == .map(StoredMap([("a", .integer(1))])))
   }
 
-  @Test func unstorableValuesAreNamed() {
+  @Test func errorsNameUnstorableValuesAndTheirField() {
     struct Custom {}
     #expect(message(NSObject()) == "Unsupported type: NSObject (found in field a)")
     #expect(message(Custom()) == "Unsupported type: Custom (found in field a)")
@@ -167,7 +167,7 @@ import Testing
         == "Invalid data. Document fields cannot begin and end with \"__\" (found in field a.____)")
   }
 
-  @Test func sentinelsAreTakenOutOfFields() throws {
+  @Test func sentinelsAreExtractedFromFields() throws {
     let time = FieldValue.serverTimestamp()
     let fields = try UserData.fields(
       from: ["b": ["y": time, "x": 1], "a": time, "c": ["d": time]], in: nil)
@@ -175,7 +175,7 @@ import Testing
     #expect(fields.fields == StoredMap([("b", .map(StoredMap([("x", .integer(1))])))]))
   }
 
-  @Test func valuesOfUpdatesKnowTheirField() throws {
+  @Test func updateValuesReportTheirFieldPath() throws {
     let time = FieldValue.serverTimestamp()
     let alone = try UserData.value(from: time, at: ["a", "b"], in: nil)
     #expect(alone.value == nil && alone.sentinels.map(\.path) == [["a", "b"]])
@@ -190,7 +190,7 @@ import Testing
     }
   }
 
-  @Test func operandsHaveNoSentinels() {
+  @Test func sentinelsInQueryOperandsAreRefused() {
     func message(_ any: Any, _ place: UserData.Place) -> String? {
       do throws(UserDataError) {
         _ = try UserData.stored(from: any, place: place, in: nil)

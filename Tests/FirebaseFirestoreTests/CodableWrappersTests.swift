@@ -39,7 +39,7 @@ private struct Note: Codable, Equatable {
     #expect(try decoder.decodeFields(Book.self, from: fields, reference: Database.room).id == "eros")
   }
 
-  @Test func documentIDIgnoresAFieldOfItsName() throws {
+  @Test func documentIDIgnoresAFieldWithTheSameName() throws {
     for field in ["other", 5, NSNull(), ["a": 1]] as [Any] {
       let book = try decoder.decode(Book.self, from: ["title": "t", "id": field], in: Database.room)
       #expect(book.id == "eros")
@@ -61,7 +61,7 @@ private struct Note: Codable, Equatable {
     #expect(try encoder.encode(Linked(reference: Database.room)).isEmpty)
   }
 
-  @Test func documentIDNeedsADocument() {
+  @Test func decodingADocumentIDRequiresADocument() {
     func isUnsupported(_ body: () throws -> Void) -> Bool {
       do {
         try body()
@@ -95,7 +95,7 @@ private struct Note: Codable, Equatable {
     }
   }
 
-  @Test func documentIDIsEqualAndHashedByItsValue() throws {
+  @Test func documentIDIsComparedAndHashedByValue() throws {
     let one = try decoder.decode(Book.self, from: ["title": "t"], in: Database.room)
     let same = try decoder.decode(Book.self, from: ["title": "t"], in: Database.room)
     let other = try decoder.decode(Book.self, from: ["title": "t"], in: Database.firestore.document("a/b"))
@@ -134,7 +134,7 @@ private struct Note: Codable, Equatable {
       decodingFailure { _ = try decoder.decode(Message.self, from: ["date": 1]) } == "typeMismatch at date")
   }
 
-  @Test func serverTimestampWithOtherCodersHasTheTimestampsForm() throws {
+  @Test func otherCodersEncodeServerTimestampLikeATimestamp() throws {
     let time = Timestamp(seconds: 5, nanoseconds: 6)
     let data = try JSONEncoder().encode(Box(value: ServerTimestamp(wrappedValue: time)))
     let value = try JSONDecoder().decode(Box<ServerTimestamp<Timestamp>>.self, from: data).value

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 @Suite struct DocumentTests {
-  @Test func aDocumentIsReadAsItWasWrittenAlsoAfterARestart() async throws {
+  @Test func aDocumentSurvivesARestartUnchanged() async throws {
     let database = try TestDatabase()
     let data: [String: Any] = [
       "name": "Ada", "age": 36, "score": 1.5, "active": true, "nothing": NSNull(),
@@ -36,7 +36,7 @@ import Testing
     await database.close()
   }
 
-  @Test func anAbsentDocumentIsKnownToBeAbsentWhateverTheSource() async throws {
+  @Test func anAbsentDocumentIsReportedFromEverySource() async throws {
     let database = try TestDatabase()
     for source in [FirestoreSource.default, .server, .cache] {
       let snapshot = try await database.firestore.document("users/nobody").getDocument(source: source)
@@ -117,7 +117,7 @@ import Testing
     await database.close()
   }
 
-  @Test func namesThatMergeWithSlashesAreNamesLikeOthers() async throws {
+  @Test func anIDThatStartsWithACombiningCharacterIsValid() async throws {
     let database = try TestDatabase()
     let odd = database.firestore.document("users/\u{301}eve")
     #expect(odd.documentID.unicodeScalars.first == "\u{301}")
@@ -128,7 +128,7 @@ import Testing
     await database.close()
   }
 
-  @Test func anInstanceOfADeletedAppIsNotTheOneOfItsSuccessor() async throws {
+  @Test func aRecreatedAppHasANewFirestoreInstance() async throws {
     let database = try TestDatabase()
     let (oldApp, old) = (database.app, database.firestore)
     await database.restart()
@@ -137,7 +137,7 @@ import Testing
     await database.close()
   }
 
-  @Test func aDeletedDocumentIsGone() async throws {
+  @Test func aDeletedDocumentDoesNotExist() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     try await document.setData(["n": 1])
@@ -148,7 +148,7 @@ import Testing
     await database.close()
   }
 
-  @Test func typedValuesGoStraightToFieldsAndBack() async throws {
+  @Test func typedValuesRoundTripThroughFields() async throws {
     struct User: Codable, Equatable {
       var name: String
       var age: Int

@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func anErrorsNumberIsACode() {
+  @Test func anErrorNumberConvertsToACode() {
     do { try Self.fail() } catch {
       #expect(FirestoreErrorCode.Code(rawValue: (error as NSError).code) == .unavailable)
       #expect((error as NSError).code == FirestoreErrorCode.unavailable.rawValue)
@@ -55,7 +55,7 @@ import Testing
     await database.close()
   }
 
-  @Test func aCodeThatIsThrownIsTheSameError() {
+  @Test func aThrownCodeKeepsItsDomainAndUserInfo() {
     do { throw FirestoreErrorCode(.aborted, userInfo: ["key": 1]) } catch {
       if case FirestoreErrorCode.aborted = error {} else { Issue.record("\(error)") }
       #expect((error as NSError).domain == FirestoreErrorDomain)
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func theCodesHaveFirestoresNumbers() {
+  @Test func codesHaveTheSameNumbersAsInFirestore() {
     #expect((0...16).allSatisfy { FirestoreErrorCode.Code(rawValue: $0) != nil })
     #expect(FirestoreErrorCode.OK.rawValue == 0)
     #expect(FirestoreErrorCode.Code.unauthenticated.rawValue == 16)

@@ -24,7 +24,7 @@ import Testing
     (.feedTruncated("what happened"), 11),
   ]
 
-  @Test(arguments: errors) func anErrorHasItsCodeAndItsMessage(error: DocumentStoreError, code: Int) {
+  @Test(arguments: errors) func errorsAreTranslatedToACodeAndAMessage(error: DocumentStoreError, code: Int) {
     let translated = FirestoreErrors.translate(error) as NSError
     #expect(translated.domain == "FIRFirestoreErrorDomain")
     #expect(translated.code == code)
@@ -33,7 +33,7 @@ import Testing
     #expect(file == (Self.hasEvidence(error) ? "/d/log" : nil))
   }
 
-  @Test func allOfTheEvidenceIsHandedOn() {
+  @Test func userInfoContainsAllErrorEvidence() {
     var evidence = Self.evidence
     evidence.offset = 4096
     evidence.expected = "this"

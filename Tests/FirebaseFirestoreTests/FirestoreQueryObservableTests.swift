@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func itemsFollowTheirDocuments() async throws {
+  @Test func itemsAreUpdatedWithTheirDocuments() async throws {
     try await cities.document("b").setData(["name": "Bern"])
     let observable = FirestoreQueryObservable<[City]>(
       configuration: FirestoreQueryConfiguration(path: "cities", predicates: [.order(by: "name")]),
@@ -51,7 +51,7 @@ import Testing
   }
 
   /// Both spellings of a predicate produce the same query step.
-  @Test func predicatesOfEveryFormAreEqualSteps() {
+  @Test func allPredicateSpellingsBuildTheSameQuery() {
     let forms: [(QueryPredicate, QueryPredicate, Query)] = [
       (.whereField("n", isEqualTo: 1), .where("n", isEqualTo: 1), cities.whereField("n", isEqualTo: 1)),
       (.whereField("n", isNotEqualTo: 1), .isNotEqualTo("n", 1), cities.whereField("n", isNotEqualTo: 1)),
@@ -108,7 +108,7 @@ import Testing
     #expect(queue.sync { raising.configuration.error == nil })
   }
 
-  @Test func aResultIsTheItemsOrTheFailure() async throws {
+  @Test func aResultContainsTheItemsOrTheError() async throws {
     try await cities.document("a").setData(["name": "Aarau"])
     func observable(
       _ path: String, _ strategy: DecodingFailureStrategy = .raise
@@ -126,7 +126,7 @@ import Testing
     #expect(throws: FirestoreErrorCode.self) { try failed.get() }
   }
 
-  @Test func everyPredicateIsItsStep() {
+  @Test func everyPredicateEqualsItsQueryMethod() {
     func query(_ predicates: [QueryPredicate]) -> Query {
       predicates.reduce(cities as Query) { $0.refined(by: $1) }
     }

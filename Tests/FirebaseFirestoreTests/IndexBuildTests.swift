@@ -67,7 +67,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func withoutIndexCreationNoCallWaits() async throws {
+  @Test func noCallWaitsIfIndexCreationIsDisabled() async throws {
     let database = try TestDatabase()
     try await Self.filled(database.firestore)
     database.firestore.persistentCacheIndexManager?.disableIndexAutoCreation()

@@ -7,7 +7,7 @@ import OfflineSync
 import Testing
 
 @Suite struct LifecycleTests {
-  @Test func anInstanceIsTheSameUntilItIsTerminated() async throws {
+  @Test func anInstanceIsReusedUntilItIsTerminated() async throws {
     let database = try TestDatabase()
     let first = database.firestore
     #expect(Firestore.firestore(app: database.app) === first)
@@ -21,7 +21,7 @@ import Testing
     await database.close()
   }
 
-  @Test func eachDatabaseIdIsADatabaseOfItsOwn() async throws {
+  @Test func eachDatabaseIDHasItsOwnDatabase() async throws {
     let database = try TestDatabase()
     let other = Firestore.firestore(app: database.app, database: "other")
     other.settings = database.firestore.settings
@@ -92,7 +92,7 @@ import Testing
     await database.close()
   }
 
-  @Test func aDatabaseThatAnotherHoldsIsNotCleared() async throws {
+  @Test func aDatabaseInUseElsewhereIsNotCleared() async throws {
     let database = try TestDatabase()
     let other = try DocumentStore.open(database.firestore.storeDirectory)
     do {
@@ -117,7 +117,7 @@ import Testing
     await database.close()
   }
 
-  @Test func theNetworkIsTurnedOffAndOnWithoutEffect() async throws {
+  @Test func networkSwitchHasNoEffectWithoutARemote() async throws {
     let database = try TestDatabase()
     try await database.firestore.disableNetwork()
     try await database.firestore.document("a/b").setData(["n": 1])
@@ -160,7 +160,7 @@ import Testing
 
   // MARK: Deletion of the app
 
-  @Test func anAppIsDeletedInTheBlockOfATransaction() throws {
+  @Test func anAppCanBeDeletedInATransactionBlock() throws {
     let database = try TestDatabase()
     let (app, firestore) = (database.app, database.firestore)
     let isDeleted = DispatchSemaphore(value: 0)
@@ -176,7 +176,7 @@ import Testing
   /// A transaction block may be waiting for a callback that runs on the thread that deletes the app. The
   /// deletion must not wait for such a block, even after `terminate` was called.
   @Test(arguments: [false, true])
-  func anAppIsDeletedWhileABlockWaitsForTheThreadOfTheCall(isTerminated: Bool) throws {
+  func anAppCanBeDeletedWhileABlockWaitsForTheCallersThread(isTerminated: Bool) throws {
     let database = try TestDatabase()
     let (app, firestore) = (database.app, database.firestore)
     let isRunning = DispatchSemaphore(value: 0)
@@ -216,7 +216,7 @@ import Testing
 
   // MARK: Without an app
 
-  @Test func aDirectoryIsOpenedWithoutAnApp() async throws {
+  @Test func aDirectoryCanBeOpenedWithoutAnApp() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     let first = try Firestore.open(at: folder)
@@ -247,7 +247,7 @@ import Testing
     } catch FirestoreErrorCode.invalidArgument {}
   }
 
-  @Test func aDatabaseInMemoryIsItsOwn() async throws {
+  @Test func everyInMemoryDatabaseIsSeparate() async throws {
     let (one, two) = (Firestore.memory(), Firestore.memory())
     try await one.document("a/b").setData(["n": 1])
     #expect(try await one.document("a/b").getDocument()["n"] as? Int == 1)

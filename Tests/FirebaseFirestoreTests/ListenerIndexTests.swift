@@ -43,7 +43,7 @@ import Testing
   /// Returns once all callbacks that are already queued have run.
   private func settle() async { await withCheckedContinuation { done in queue.async { done.resume() } } }
 
-  @Test(arguments: [false, true]) func callsWithoutAnIndexDoNotWaitForAListenerWithOne(hasRemote: Bool)
+  @Test(arguments: [false, true]) func callsThatNeedNoIndexDoNotWaitForAnIndexBuild(hasRemote: Bool)
     async throws
   {
     let firestore = try await filled(hasRemote: hasRemote)
@@ -71,7 +71,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test(arguments: [false, true]) func theFirstStateIncludesEarlierWritesAndComesOnce(hasRemote: Bool)
+  @Test(arguments: [false, true]) func theFirstSnapshotIncludesEarlierWritesAndArrivesOnce(hasRemote: Bool)
     async throws
   {
     let firestore = try await filled(hasRemote: hasRemote)
@@ -175,7 +175,7 @@ import Testing
     #expect(told.count == 0)
   }
 
-  @Test func withARemoteAReadThatNeedsAnIndexBlocksNoOtherCall() async throws {
+  @Test func withARemoteAnIndexBuildBlocksNoOtherCall() async throws {
     let firestore = try await filled(hasRemote: true)
     let held = try HeldBuild(in: firestore)
     let (slow, quick) = (Events<QuerySnapshot>(), Events<DocumentSnapshot>())

@@ -81,7 +81,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func theCachedResultComesFirstAndThenTheServers() async throws {
+  @Test func theCachedResultArrivesBeforeTheServerResult() async throws {
     try commit(("a", 1))
     _ = try await rooms.getDocuments(source: .server)
     listen("with ", metadata: true)
@@ -90,7 +90,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func confirmationsAreNotReportedWithoutTheOption() async throws {
+  @Test func confirmationsNeedIncludeMetadataChanges() async throws {
     try commit(("a", 1))
     _ = try await rooms.getDocuments(source: .server)
     listen(metadata: false)
@@ -121,7 +121,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func withoutTheOptionAWriteIsReportedOnce() async throws {
+  @Test func withoutMetadataChangesAWriteIsReportedOnce() async throws {
     listen(metadata: false)
     #expect(await story.next == "||")
     let confirmed = Story()
@@ -139,7 +139,9 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test(arguments: [true, false]) func aServerTimestampIsReportedOnceItIsKnown(metadata: Bool) async throws {
+  @Test(arguments: [true, false]) func aServerTimestampIsReportedAfterItIsResolved(metadata: Bool)
+    async throws
+  {
     let document = rooms.document("a")
     document.addSnapshotListener(includeMetadataChanges: metadata) { [story] snapshot, _ in
       guard let snapshot, snapshot.exists else { return story.add("absent") }
@@ -169,7 +171,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aDeletionThatIsPendingHasNoPendingWrites() async throws {
+  @Test func aPendingDeletionReportsNoPendingWrites() async throws {
     try commit(("a", 1))
     let document = rooms.document("a")
     document.addSnapshotListener(includeMetadataChanges: true) { [story] snapshot, _ in
@@ -183,7 +185,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func changesOfOneRoundAreRemovalsThenAdditionsThenModifications() async throws {
+  @Test func documentChangesListRemovalsThenAdditionsThenModifications() async throws {
     try commit(("a", 1), ("b", 2), ("c", 3))
     listen(to: rooms.order(by: "n"))
     #expect(await story.next == "a1 b2 c3||+a +b +c")
@@ -215,7 +217,7 @@ import Testing
 
   // MARK: The network
 
-  @Test func connectivityChangesAreReportedOnlyWithTheOption() async throws {
+  @Test func connectivityChangesNeedIncludeMetadataChanges() async throws {
     try commit(("a", 1))
     listen("with ", metadata: true)
     #expect(await story.next == "with a1||+a")
@@ -259,7 +261,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aRefusalIsTheErrorOfALoop() async throws {
+  @Test func aRefusedQueryThrowsFromTheSnapshotLoop() async throws {
     var rules = LoopbackRules()
     rules.mayRead = { _, _ in RemoteError(.permissionDenied, "no") }
     remote.setRules(rules)
@@ -347,7 +349,7 @@ import Testing
 
   // MARK: Sources
 
-  @Test func aListenerOfTheCacheFollowsItAndNeverConnects() async throws {
+  @Test func aCacheListenerReportsCacheChangesAndNeverConnects() async throws {
     try commit(("a", 1))
     listen("cache ", from: .cache)
     #expect(await story.next == "cache |cache|")

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ListenerTests {
   // MARK: Events
 
-  @Test func theFirstSnapshotHasEverythingAndEachLaterOneWhatChanged() async throws {
+  @Test func theFirstSnapshotIsCompleteAndLaterSnapshotsListChanges() async throws {
     let database = try TestDatabase()
     let rooms = database.firestore.collection("rooms")
     for (id, n) in [("a", 1), ("b", 2), ("c", 3)] { try await rooms.document(id).setData(["n": n]) }
@@ -40,7 +40,7 @@ import Testing
       + changes.joined(separator: ", ")
   }
 
-  @Test func aWriteThatChangesNothingRaisesNothing() async throws {
+  @Test func aWriteWithoutEffectNotifiesNoListener() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     try await document.setData(["n": 1])
@@ -213,7 +213,7 @@ import Testing
     await database.close()
   }
 
-  @Test func inSyncListenersAreNotifiedOncePerRound() async throws {
+  @Test func snapshotsInSyncListenersAreNotifiedOncePerRound() async throws {
     let database = try TestDatabase()
     let rooms = database.firestore.collection("rooms")
     let log = Log()
@@ -243,7 +243,7 @@ import Testing
   }
 
   /// A snapshot from before the registration triggers no further in-sync event for the new listener.
-  @Test func theFirstInSyncEventCoversEarlierSnapshots() async throws {
+  @Test func theFirstSnapshotsInSyncEventCoversEarlierSnapshots() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("a/b")
     let (events, sync) = (Events<DocumentSnapshot>(), Events<NSNull>())

@@ -11,7 +11,7 @@ import Testing
   /// Guards against quadratic time for a long chain of filters, and against a stack overflow for deeply
   /// nested filters.
   @Test(.enabled(if: allocations_are_counted()), arguments: Chain.allCases)
-  func aLongerChainAllocatesInProportion(chain: Chain) {
+  func chainAllocationsGrowLinearly(chain: Chain) {
     let bytes = [2000, 4000].map { length in
       let before = allocated_bytes_of_this_thread()
       _ = chain.built(from: collection, length: length)
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: Chain.allCases)
-  func aChainOfTwentyThousandIsBuiltAndRefusedWhenItRuns(chain: Chain) async throws {
+  func aChainOfTwentyThousandStepsIsRefusedOnlyWhenRun(chain: Chain) async throws {
     let query = chain.built(from: collection, length: 20_000)
     do {
       _ = try await query.getDocuments()
@@ -62,7 +62,7 @@ import Testing
   // MARK: At the limit
 
   /// The two names of the parent path also count towards the limit.
-  @Test func aQueryOfAHundredPartsRunsAndOneOfMoreDoesNot() throws {
+  @Test func aQueryHasAtMostAHundredParts() throws {
     let full = Chain.filters.built(from: collection, length: 97).order(by: "o")
     #expect(try full.read().isEmpty)
     #expect(throws: (any Error).self) { try full.order(by: "p").read() }
@@ -80,14 +80,14 @@ import Testing
     #expect(one.limit(to: 1) != one && one.limit(to: 1) == one.limit(to: 1))
   }
 
-  @Test func cursorsBeyondTheLimitAreNotEqual() {
+  @Test func cursorsThatDifferBeyondTheLimitAreNotEqual() {
     let base = Chain.filters.built(from: collection, length: 101).order(by: "n")
     #expect(base.start(at: [1]) != base.start(at: [2]))
     #expect(base.start(at: [1]) == base.start(at: [1]))
     #expect(base.start(at: [1]) != base.end(at: [1]))
   }
 
-  @Test func ordersBeyondTheLimitCountForLimitToLast() throws {
+  @Test func limitToLastAcceptsOrdersBeyondTheSizeLimit() throws {
     let query = Chain.filters.built(from: collection, length: 101).order(by: "n").limit(toLast: 3)
     #expect(throws: (any Error).self) { try query.read() }
   }
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func compositeFiltersOfAtMostOnePartAreSimplified() throws {
+  @Test func compositeFiltersWithFewerThanTwoPartsAreSimplified() throws {
     let leaf = Filter.whereField("n", isEqualTo: 1)
     let single = (0..<20_000).reduce(leaf) { nest, _ in .andFilter([nest]) }
     #expect(collection.whereFilter(single) == collection.whereField("n", isEqualTo: 1))
@@ -111,7 +111,7 @@ import Testing
     #expect(try collection.whereFilter(both).read().isEmpty)
   }
 
-  @Test func aLargeQueryTakesCursorsForAllOfItsOrders() {
+  @Test func anOversizedQueryAcceptsCursorsForAllOrders() {
     let query = Chain.orders.built(from: collection, length: 150)
     for count in [1, 101, 150] {
       let cursor = query.start(at: Array(0..<count)).end(before: Array(0..<count))

@@ -7,7 +7,7 @@ import Testing
 @Suite struct QueryTests {
   /// Reserved names are forbidden in documents but allowed in an operand, because an operand is never
   /// written.
-  @Test func aMapAsOperandMayHaveReservedNames() async throws {
+  @Test func mapOperandsMayContainReservedNames() async throws {
     let query = Firestore.memory().collection("a")
       .whereField("m", isEqualTo: ["__x__": 1]).whereField("l", in: [["__y__": ["__z__": 2]]])
     #expect(try await query.getDocuments().isEmpty)
@@ -105,7 +105,7 @@ import Testing
     await database.close()
   }
 
-  @Test func aCollectionGroupFindsDocumentsWhereverTheyAre() async throws {
+  @Test func aCollectionGroupFindsDocumentsAtEveryDepth() async throws {
     let database = try await Self.cities()
     let group = database.firestore.collectionGroup("landmarks")
     let found = try await group.getDocuments().documents
@@ -157,7 +157,7 @@ import Testing
     await database.close()
   }
 
-  @Test func queriesAreEqualIfTheyWereBuiltTheSameWay() throws {
+  @Test func queriesBuiltTheSameWayAreEqual() throws {
     let database = try TestDatabase()
     let cities = database.firestore.collection("cities")
     func build(_ limit: Int) -> Query {

@@ -34,7 +34,8 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(15))) func aListenerGetsAnErrorForOneDocumentAndAllOtherDocuments() async throws {
+  @Test(.timeLimit(.minutes(15))) func aListenerReceivesTheGoodDocumentsAndAnErrorForTheBadOne() async throws
+  {
     let (events, heard) = AsyncStream.makeStream(of: String.self)
     let registration = firestore.collection("rooms").addSnapshotListener { snapshot, error in
       if let error = error as NSError? {

@@ -52,7 +52,7 @@ import Testing
     await withCheckedContinuation { done in firestore.enableNetwork { _ in done.resume() } }
   }
 
-  @Test func aRejectionNamesTheWriteAndTheReasonAndLaterWritesProceed() async throws {
+  @Test func aRejectionReportsWriteAndReasonAndLaterWritesProceed() async throws {
     let firestore = client()
     try await firestore.disableNetwork()
     let events = Events<RejectedWrite>()
@@ -79,7 +79,7 @@ import Testing
 
   /// The store opens, and the remote may reject the write, before a listener can be registered.
   @Test(arguments: [false, true])
-  func rejectionsOfAnEarlierRunsWritesAreReportedOnce(afterItIsRefused isLate: Bool) async throws {
+  func rejectionsOfWritesFromAnEarlierRunAreReportedOnce(afterItIsRefused isLate: Bool) async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
       "dugout-test-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -174,7 +174,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aLoopMissesNoneAndEndsWithTheDatabase() async throws {
+  @Test func aLoopReceivesEveryRejectionAndEndsAtTermination() async throws {
     let firestore = client()
     try await firestore.disableNetwork()
     try await write("secret1", "open", "secret2", "secret3", to: firestore)
@@ -189,7 +189,7 @@ import Testing
     #expect(paths == [["rooms/secret1"], ["rooms/secret2"], ["rooms/secret3"]])
   }
 
-  @Test func withoutARemoteNothingIsRefused() async throws {
+  @Test func withoutARemoteNoWriteIsRejected() async throws {
     settings.remote = nil
     let firestore = client()
     _ = listen(to: firestore, as: "told")

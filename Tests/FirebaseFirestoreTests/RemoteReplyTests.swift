@@ -20,7 +20,7 @@ struct RemoteReplyTests {
     var count: Int { answers.withLock { $0.count } }
   }
 
-  @Test func onlyTheRemoteReplyCounts() {
+  @Test func onlyTheFirstRemoteReplyCounts() {
     let heard = Heard()
     let answer = RemoteReply<Int> { heard.note($0) }
     answer.take(.success(1))
@@ -29,7 +29,7 @@ struct RemoteReplyTests {
     #expect(heard.count == 1 && heard.first == .success(1))
   }
 
-  @Test func aMissingAnswerIsAFailure() {
+  @Test func aMissingReplyIsAFailure() {
     let heard = Heard()
     // The test does not keep a reference to the answer, but the answer still times out.
     _ = RemoteReply<Int>(within: 0.01) { heard.note($0) }
@@ -50,7 +50,7 @@ struct RemoteReplyTests {
     #expect(isTold.wait(timeout: .now() + 10) == .success)
   }
 
-  @Test func endingTheTimeLimitEndsTheRequestAndThePause() {
+  @Test func endingTheTimeLimitEndsTheRequestAndTheRetryPause() {
     let heard = Heard()
     let limit = RemoteTimeLimit(seconds: 600, each: 600)
     let answer = RemoteReply<Int>(limit) { heard.note($0) }
@@ -66,7 +66,7 @@ struct RemoteReplyTests {
     #expect(late.count == 1)
   }
 
-  @Test func aLateAnswerIsIgnored() {
+  @Test func aLateReplyIsIgnored() {
     let heard = Heard()
     let answer = RemoteReply<Int>(within: 0.001) { heard.note($0) }
     _ = heard.first

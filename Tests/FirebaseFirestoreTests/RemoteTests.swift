@@ -63,7 +63,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func cacheMetadataIsNotCounted() async throws {
+  @Test func documentCountExcludesCacheMetadata() async throws {
     try authority.commit((0..<30).map { .set(try room("\($0)"), StoredMap()) })
     let firestore = client()
     try await firestore.document("rooms/own").setData(["n": 1])
@@ -119,7 +119,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aggregatesOverTheCacheNeedNoNetworkAndCountWhatIsPending() async throws {
+  @Test func cacheAggregatesWorkOfflineAndCountPendingWrites() async throws {
     try authority.commit(
       (1...3).map { .set(try room("\($0)"), StoredMap([("n", .integer(Int64($0)))])) })
     let firestore = client { $0.acknowledgement = .local }
@@ -137,7 +137,7 @@ import Testing
   }
 
   /// The authority deletes expired documents, and its clients receive the deletions.
-  @Test func theAuthorityExpiresDocuments() async throws {
+  @Test func theAuthorityAppliesTimeToLive() async throws {
     let field = try StoredFieldPath(["until"])
     var options = DocumentStore.Options()
     options.maintenance = .manual
@@ -230,7 +230,7 @@ import Testing
     #expect(waited.withLock { $0 } == 1)
   }
 
-  @Test func aWriteThatIsCancelledDoesNotEndTheWaitForThoseBeforeIt() async throws {
+  @Test func cancellingAWriteKeepsTheWaitForEarlierWrites() async throws {
     let firestore = client { $0.acknowledgement = .local }
     try await firestore.disableNetwork()
     try await firestore.document("rooms/a").setData(["n": 1])
@@ -271,7 +271,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func listenersSeeAWriteFirstPendingThenConfirmed() async throws {
+  @Test func listenersSeeAWritePendingThenConfirmed() async throws {
     let firestore = client()
     var snapshots = firestore.collection("rooms").snapshots(includeMetadataChanges: true).makeAsyncIterator()
     var first = try await snapshots.next()
@@ -326,7 +326,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func callsTakeEffectInTheirOrder() async throws {
+  @Test func unawaitedCallsTakeEffectInOrder() async throws {
     let firestore = client { $0.acknowledgement = .local }
     // A reachable remote would accept the writes and send them to the next client.
     remote.setReachable(false)
@@ -429,7 +429,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(5)), arguments: LastListener.allCases)
-  func aDatabaseMayEndWithItsLastListener(_ last: LastListener) async throws {
+  func removingTheLastListenerMayReleaseTheDatabase(_ last: LastListener) async throws {
     let (ends, continuation) = AsyncStream<Void>.makeStream()
     do {
       let remote = EndingRemote(remote) { continuation.yield() }

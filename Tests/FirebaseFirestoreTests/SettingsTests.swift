@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 @Suite struct SettingsTests {
-  @Test func theDefaultsAreFirestores() throws {
+  @Test func defaultSettingsMatchFirestore() throws {
     let settings = FirestoreSettings()
     #expect(settings.host == "firestore.googleapis.com")
     #expect(settings.isSSLEnabled)
@@ -18,7 +18,7 @@ import Testing
     _ = PersistentCacheSettings(sizeBytes: NSNumber(value: FirestoreCacheSizeUnlimited))
   }
 
-  @Test func settingsAreCopiedInAndOutAndEqualByValue() throws {
+  @Test func settingsAreCopiedAndComparedByValue() throws {
     let database = try TestDatabase()
     let settings = database.firestore.settings
     #expect(settings == database.firestore.settings)
@@ -43,7 +43,7 @@ import Testing
     await database.close()
   }
 
-  @Test func theEmulatorIsAHostWithoutEncryption() throws {
+  @Test func useEmulatorSetsAHostWithoutEncryption() throws {
     let database = try TestDatabase()
     database.firestore.useEmulator(withHost: "localhost", port: 8080)
     #expect(database.firestore.settings.host == "localhost:8080")
@@ -76,7 +76,7 @@ import Testing
     await database.close()
   }
 
-  @Test func hintsAboutIndexesChangeNoResult() async throws {
+  @Test func indexHintsChangeNoResult() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     let manager = try #require(firestore.persistentCacheIndexManager)

@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(15))) func readsAreAnsweredFromTheCacheOrFail() async throws {
+  @Test(.timeLimit(.minutes(15))) func readsReturnTheCachedDocumentOrFail() async throws {
     let rooms = firestore.collection("rooms")
     _ = try await served { try await rooms.getDocuments(source: .server) }
     remote.isSilent = true
@@ -63,7 +63,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aggregatesAreUnavailable() async throws {
+  @Test func aggregatesFailAsUnavailable() async throws {
     remote.isSilent = true
     let error = await failure {
       _ = try await firestore.collection("rooms").count.getAggregation(source: .server)
@@ -91,7 +91,7 @@ import Testing
   }
 
   /// If the database is terminated during a commit, the outcome of the commit is unknown.
-  @Test func aTransactionWhoseCommitIsCutOffByTerminationIsNotRetried() throws {
+  @Test func aTransactionInterruptedInItsCommitByTerminationIsNotRetried() throws {
     setTimeLimit(600)
     defer { firestore.terminate(completion: nil) }
     remote.losesCommits = true
@@ -199,7 +199,7 @@ import Testing
   }
 
   /// The connection to the remote stays open for the second instance.
-  @Test func terminationEndsReadsOfItsInstanceOfASharedStore() async throws {
+  @Test func terminationEndsReadsThoughAnotherInstanceSharesTheStore() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     remote.isSilent = true

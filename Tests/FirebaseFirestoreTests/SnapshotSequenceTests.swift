@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @Suite struct SnapshotSequenceTests {
-  @Test func aLoopSeesEachStateUntilItIsLeft() async throws {
+  @Test func aLoopReceivesEachSnapshotUntilItExits() async throws {
     let database = try TestDatabase()
     let rooms = database.firestore.collection("rooms")
     var counts: [Int] = []
@@ -29,7 +29,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aCancelledTaskLeavesItsLoop() async throws {
+  @Test func cancellingATaskEndsItsSnapshotLoop() async throws {
     let firestore = Firestore.memory()
     let rooms = firestore.collection("rooms")
     let (started, starting) = AsyncStream<Void>.makeStream()
@@ -58,7 +58,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aDatabaseThatCannotBeOpenedIsTheErrorOfTheLoop() async throws {
+  @Test func aFailedOpenThrowsFromTheSnapshotLoop() async throws {
     let database = try TestDatabase()
     let holder = try DocumentStore.open(database.firestore.storeDirectory)
     do {

@@ -7,7 +7,7 @@ import Harness
 import Testing
 
 @Suite struct StoreFailureTests {
-  @Test func aStoreThatAnotherHoldsIsUnavailableAndTheHolderIsNamed() async throws {
+  @Test func aStoreInUseIsUnavailableAndItsHolderIsReported() async throws {
     let database = try TestDatabase()
     let other = try DocumentStore.open(database.firestore.storeDirectory)
     for _ in 0..<2 {
@@ -26,7 +26,7 @@ import Testing
     await database.close()
   }
 
-  @Test func damageIsDataLossWithFileAndOffsetWhileOtherDatabasesWork() async throws {
+  @Test func damageIsDataLossWithFileAndOffsetAndOtherDatabasesWork() async throws {
     let damaged = try TestDatabase()
     try await damaged.firestore.document("a/b").setData(["n": 1])
     let directory = damaged.firestore.storeDirectory
@@ -48,7 +48,7 @@ import Testing
     await damaged.close()
   }
 
-  @Test func callbacksGetTheErrorToo() async throws {
+  @Test func openErrorsReachCallbacks() async throws {
     let database = try TestDatabase()
     let other = try DocumentStore.open(database.firestore.storeDirectory)
     let codes = await withCheckedContinuation { (done: CheckedContinuation<[Int], Never>) in
@@ -65,7 +65,7 @@ import Testing
   }
 
   /// A second process opens the directory while this process holds it.
-  @Test func aSecondProcessLearnsWhichProcessHoldsTheDatabase() async throws {
+  @Test func openingADatabaseInUseReportsTheHoldingProcess() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
     let holder = try Firestore.open(at: folder)

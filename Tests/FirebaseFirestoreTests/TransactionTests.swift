@@ -71,7 +71,7 @@ import Testing
     await database.close()
   }
 
-  @Test func everyKindOfWriteIsCommittedTogether() async throws {
+  @Test func allKindsOfWritesAreCommittedTogether() async throws {
     struct City: Codable {
       var name: String
     }
@@ -122,7 +122,7 @@ import Testing
     return try #require(error) as NSError
   }
 
-  @Test func aForeignErrorEndsTheTransactionAtOnce() async throws {
+  @Test func anErrorOfAnotherDomainEndsTheTransaction() async throws {
     let attempts = Counter()
     let error = try await Self.error { firestore, transaction in
       attempts.add()
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test(arguments: [(FirestoreErrorCode.Code.aborted, 3), (.unavailable, 3), (.permissionDenied, 1)])
-  func ourTemporaryErrorsAreRetried(code: FirestoreErrorCode.Code, expected: Int) async throws {
+  func temporaryFirestoreErrorsAreRetried(code: FirestoreErrorCode.Code, expected: Int) async throws {
     let attempts = Counter()
     let error = try await Self.error(3) { _, _ in
       attempts.add()
@@ -144,7 +144,7 @@ import Testing
     #expect(attempts.count == expected)
   }
 
-  @Test func readsComeBeforeWrites() async throws {
+  @Test func transactionReadsMustPrecedeWrites() async throws {
     let error = try await Self.error { firestore, transaction in
       transaction.setData(["n": 1], forDocument: firestore.document("a/b"))
       _ = try transaction.getDocument(firestore.document("a/c"))
@@ -188,7 +188,7 @@ import Testing
     await database.close()
   }
 
-  @Test func aTransactionAfterTheEndFails() async throws {
+  @Test func aTransactionAfterTerminationFails() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     try await firestore.terminate()

@@ -47,7 +47,7 @@ import Testing
     return firestore
   }
 
-  @Test func propertiesAreTheirFields() async throws {
+  @Test func keyPathsNameTheirFields() async throws {
     let firestore = try await Self.users()
     let users = firestore.collection("users").typed(User.self)
     let all = firestore.collection("users")
@@ -76,7 +76,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func answersAreValues() async throws {
+  @Test func typedQueriesReturnDecodedValues() async throws {
     let firestore = try await Self.users()
     let users = firestore.collection("users").typed(User.self)
     let adults = users.where(\.age, .atLeast(20)).order(by: \.age, descending: true)
@@ -118,7 +118,7 @@ import Testing
     @ServerTimestamp var seenAt: Date?
   }
 
-  @Test func operandsAreEncodedAsTheDecoderReadsThem() async throws {
+  @Test func operandsAreEncodedByTheDecoderStrategies() async throws {
     let firestore = Firestore.memory()
     let all = firestore.collection("items")
     let items = all.typed(Item.self) {
@@ -161,7 +161,7 @@ import Testing
     var key: Data
   }
 
-  @Test func datesInOtherFormsAreOperandsToo() {
+  @Test func otherDateTypesAreValidOperands() {
     let all = Firestore.memory().collection("events")
     func field(_ strategy: @escaping @Sendable () -> FirebaseDataDecoder.DateDecodingStrategy) -> Query {
       all.typed(Event.self) {
@@ -184,7 +184,7 @@ import Testing
   }
 
   @Test(arguments: [("dates", false), ("data", true)])
-  func anOperandOfACustomStrategyTraps(_ kind: String, _ isData: Bool) async {
+  func anOperandWithACustomDecodingStrategyTraps(_ kind: String, _ isData: Bool) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       [isData = isData as Bool] in
       let events = Firestore.memory().collection("events").typed(Event.self) {
@@ -210,7 +210,7 @@ import Testing
     var size: Double
   }
 
-  @Test func notANumberAndTheInfinitiesAreOperands() async throws {
+  @Test func nanAndInfinitiesAreValidOperands() async throws {
     let firestore = Firestore.memory()
     let measures = firestore.collection("measures").typed(Measure.self)
     for (name, size) in [("one", 1), ("nan", Double.nan), ("infinity", .infinity)] {
@@ -234,7 +234,7 @@ import Testing
     var role: Role
   }
 
-  @Test func optionalMapsAndReferencesAreTheirFields() {
+  @Test func keyPathsOfOptionalMapsAndReferencesNameTheirFields() {
     let firestore = Firestore.memory()
     let (all, home) = (firestore.collection("owners"), firestore.document("homes/one"))
     let owners = all.typed(Owner.self)
@@ -250,7 +250,7 @@ import Testing
       owners.where(\.role.rawValue, .equals("writer")).query == all.whereField("role", isEqualTo: "writer"))
   }
 
-  @Test func theIDInACollectionGroupIsComparedWithPaths() async throws {
+  @Test func inACollectionGroupTheIDIsComparedWithPaths() async throws {
     let firestore = try await Self.users()
     let users = firestore.collectionGroup("users").typed(User.self)
     #expect(try await users.where(\.id, .equals("users/bob")).get().map(\.name) == ["Bob"])
@@ -269,7 +269,7 @@ import Testing
     var sortedTags: [String] { tags.sorted() }
   }
 
-  @Test(arguments: 0..<8) func valuesDerivedFromAFieldTrap(_ index: Int) async {
+  @Test(arguments: 0..<8) func keyPathsToDerivedValuesTrap(_ index: Int) async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       [index = index as Int] in
       let people = Firestore.memory().collection("people").typed(Person.self)
@@ -290,7 +290,7 @@ import Testing
 
   // MARK: Predicates
 
-  @Test func predicatesAreFilters() async throws {
+  @Test func predicatesBecomeFilters() async throws {
     let firestore = try await Self.users()
     let users = firestore.collection("users").typed(User.self)
     let all = firestore.collection("users")
@@ -330,7 +330,7 @@ import Testing
     var title: String
   }
 
-  @Test func booleanPropertiesAreFilters() {
+  @Test func aBooleanPropertyIsAFilter() {
     let tasks = Firestore.memory().collection("tasks")
     #expect(
       tasks.typed(Task.self).filter(using: #Predicate { $0.isDone }).query
@@ -350,7 +350,7 @@ import Testing
     #expect(said.contains("The database cannot be asked this predicate"))
   }
 
-  @Test func expressionsOverAFieldTrap() async {
+  @Test func predicateExpressionsOverAFieldTrap() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let tasks = Firestore.memory().collection("tasks").typed(Task.self)
       _ = tasks.filter(using: #Predicate { $0.title.isEmpty })

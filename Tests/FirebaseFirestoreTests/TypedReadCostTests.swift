@@ -20,7 +20,7 @@ import Testing
 
   /// A key strategy converts the names of all fields, but the decoder reads only the requested values.
   @Test(.enabled(if: allocations_are_counted()))
-  func aStrategyForKeysAllocatesForTheNamesOfFieldsThatAreNotRead() throws {
+  func aKeyStrategyAllocatesForNamesOfUnreadFields() throws {
     let firestore = Firestore.memory()
     let decoder = Firestore.Decoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(.enabled(if: allocations_are_counted()))
-  func aTypedGetAllocatesNothingForFieldsItDoesNotRead() throws {
+  func aTypedGetAllocatesNothingForUnreadFields() throws {
     let firestore = Firestore.memory()
     let counts = [2, 20, 200, 2000]
     for count in counts {
@@ -73,7 +73,7 @@ import Testing
 
   /// Without a remote, the layer between the API and the store costs no allocations.
   @Test(.enabled(if: allocations_are_counted()))
-  func aReadThroughTheViewAllocatesWhatAReadOfTheStoreDoes() throws {
+  func aViewReadAllocatesNoMoreThanAStoreRead() throws {
     let view = LocalView(over: try DocumentStore.openInMemory())
     let path = try DocumentPath(["people", "ada"])
     try view.write([.set(path, StoredMap([("name", .string("Ada")), ("age", .integer(36))]))])

@@ -24,7 +24,7 @@ extension CollectionReference {
 }
 
 @Suite struct ValueWriteExtensionTests {
-  @Test func anAppsOwnOverloadIsPreferred() async throws {
+  @Test func anOverloadDeclaredByTheAppIsPreferred() async throws {
     let firestore = Firestore.memory()
     let document = firestore.document("a/b")
     try await document.setData(from: ["n": 1])

@@ -30,7 +30,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func theEncoderIsUsedInEveryForm() async throws {
+  @Test func everyFormUsesTheGivenEncoder() async throws {
     struct Model: Codable { var firstName: String }
     let encoder = Firestore.Encoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -48,7 +48,7 @@ import Testing
   }
 
   /// An awaited call throws the error of its write. A call that returns immediately cannot do this.
-  @Test func aWriteThatFailsIsThrownInEveryForm() async throws {
+  @Test func everyAwaitedFormThrowsTheWriteError() async throws {
     let tooLong = [String(repeating: "n", count: 1501): 1]
     let (document, fields) = (document, Array(tooLong.keys))
     try await refused { try await document.setData(from: tooLong) }
@@ -66,7 +66,7 @@ import Testing
     } catch FirestoreErrorCode.invalidArgument {}
   }
 
-  @Test func aValueThatCannotBeEncodedIsThrownAndNothingIsWritten() async throws {
+  @Test func anEncodingErrorIsThrownAndNothingIsWritten() async throws {
     let (document, collection) = (document, document.parent)
     await #expect(throws: EncodingError.self) { try await document.setData(from: 1) }
     await #expect(throws: EncodingError.self) { try await document.setData(from: 1, merge: true) }
@@ -77,7 +77,7 @@ import Testing
   }
 
   /// The forms without a completion and without `await`, as in Firebase.
-  @Test func aSynchronousFunctionStillCallsTheFormThatReturnsAtOnce() async throws {
+  @Test func synchronousCodeCallsTheNonAwaitingOverload() async throws {
     func write() throws -> DocumentReference {
       try document.setData(from: City(name: "Bern"))
       try document.setData(from: City(name: "Bern", people: 1), merge: true)

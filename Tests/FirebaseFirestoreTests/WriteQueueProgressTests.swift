@@ -123,7 +123,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func everyUserHasAProgress() async throws {
+  @Test func progressIsReportedPerUser() async throws {
     try await firestore.disableNetwork()
     try await firestore.changeUser("ann")
     let events = Events<WriteQueueProgress>()
@@ -140,7 +140,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func aLoopSeesTheEndOfTheQueueAndEndsWithTheDatabase() async throws {
+  @Test func aLoopSeesTheQueueDrainAndEndsAtTermination() async throws {
     try await firestore.disableNetwork()
     for number in 0..<30 { try await firestore.document("rooms/\(number)").setData(["n": number]) }
     var last: WriteQueueProgress?
@@ -158,7 +158,7 @@ import Testing
     #expect(told == 1)
   }
 
-  @Test func withoutARemoteNothingWaits() async throws {
+  @Test func withoutARemoteNoWriteIsQueued() async throws {
     let firestore = Firestore.memory()
     firestore.document("rooms/a").setData(["n": 1], completion: nil)
     var progress = firestore.writeQueueProgress.makeAsyncIterator()

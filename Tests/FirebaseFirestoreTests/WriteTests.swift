@@ -18,7 +18,7 @@ import Testing
     return try #require(data) as NSDictionary
   }
 
-  @Test func aMergeSetsLeavesAndLeavesTheRest() async throws {
+  @Test func aMergeSetsOnlyTheGivenLeafFields() async throws {
     let after = try await Self.result {
       try await $0.setData(
         ["m": ["x": 5, "z": [:] as [String: Any]], "l": FieldValue.delete(), "new": ["a": ["b": true]]],
@@ -65,7 +65,7 @@ import Testing
       ] as NSDictionary)
   }
 
-  @Test func anUpdateReplacesAMapAlsoWhereItIsComputed() async throws {
+  @Test func anUpdateReplacesAMapThatContainsATransform() async throws {
     let after = try await Self.result {
       try await $0.updateData(["m": ["c": FieldValue.increment(3)], "n": FieldValue.increment(1.5)])
     }
@@ -92,7 +92,7 @@ import Testing
     #expect(after == ["n": 5, "v": VectorValue([1, 2.5])] as NSDictionary)
   }
 
-  @Test func aBatchWritesInItsOrder() async throws {
+  @Test func aBatchAppliesWritesInOrder() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
     let document = firestore.document("a/b")
@@ -122,7 +122,7 @@ import Testing
     await database.close()
   }
 
-  @Test func typedValuesMergeToo() async throws {
+  @Test func typedValuesCanBeMerged() async throws {
     struct Part: Codable {
       var n: Int
       var m: [String: Int]
@@ -150,7 +150,7 @@ import Testing
     #expect(listed == ["n": 1, "m": ["z": 1], "l": [1, 2], "t": "text"] as NSDictionary)
   }
 
-  @Test func newDocumentsAreAddedInEveryForm() async throws {
+  @Test func everyFormOfAddDocumentCreatesADocument() async throws {
     struct Note: Codable, Equatable {
       @DocumentID var id: String?
       var text: String
@@ -174,7 +174,7 @@ import Testing
     await database.close()
   }
 
-  @Test func fieldValuesAreComparedByTheirContent() {
+  @Test func fieldValuesAreComparedByContent() {
     #expect(FieldValue.delete() == FieldValue.delete())
     #expect(FieldValue.delete() != FieldValue.serverTimestamp())
     #expect(FieldValue.increment(1) == FieldValue.increment(Int64(1)))

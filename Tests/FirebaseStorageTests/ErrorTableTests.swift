@@ -205,7 +205,7 @@ struct ErrorTableTests {
   }
 
   /// Listing a missing folder is not an error.
-  @Test func aMissingObject() async throws {
+  @Test func callsOnAMissingObjectFailAsNotFound() async throws {
     try await check(
       [
         "getData": -13010, "write": -13010, "downloadURL": -13010, "getMetadata": -13010,
@@ -214,7 +214,7 @@ struct ErrorTableTests {
       ], on: bucket.root.child("missing"))
   }
 
-  @Test func theRootIsNoObject() async throws {
+  @Test func objectCallsOnTheRootFail() async throws {
     try await check(
       [
         "getData": -13010, "write": -13010, "downloadURL": -13010, "getMetadata": -13010,
@@ -223,7 +223,7 @@ struct ErrorTableTests {
       ], on: bucket.root)
   }
 
-  @Test func anObjectThatIsThere() async throws {
+  @Test func callsOnAnExistingObjectSucceed() async throws {
     let reference = bucket.root.child("a")
     try await check(["putData": 0], on: reference)
     try await check(
@@ -233,7 +233,7 @@ struct ErrorTableTests {
       ], on: reference)
   }
 
-  @Test func anObjectWhoseBytesAreDamaged() async throws {
+  @Test func readsOfADamagedObjectFail() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(noise(3000))
     await bucket.close()
@@ -258,7 +258,7 @@ struct ErrorTableTests {
     #expect(error.localizedDescription == "Failed to retrieve a download URL.")
   }
 
-  @Test func theAppIsGone() async throws {
+  @Test func callsAfterTheAppWasClosedFail() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(Data("x".utf8))
     await bucket.close()
@@ -273,7 +273,7 @@ struct ErrorTableTests {
   // MARK: Arguments
 
   @Test(arguments: [-1, 0, 1001, .max] as [Int64])
-  func aPageHasOneToAThousandResults(maxResults: Int64) async throws {
+  func pageSizeIsOneToAThousand(maxResults: Int64) async throws {
     let root = bucket.root
     let calls: [() async throws -> Void] = [
       { _ = try await root.list(maxResults: maxResults) },
@@ -299,7 +299,7 @@ struct ErrorTableTests {
     #expect((error as NSError).code == -13000)
   }
 
-  @Test func urlsThatNameNoObjectOfTheBucket() throws {
+  @Test func urlsOutsideTheBucketAreRefused() throws {
     let storage = bucket.storage
     for (text, code) in [
       ("gs://", -13053), ("ftp://dugout/a", -13053), ("https://host/v0/x/dugout/o/a", -13053),
@@ -310,7 +310,7 @@ struct ErrorTableTests {
     }
   }
 
-  @Test func moreThanWasAllowed() async throws {
+  @Test func exceedingTheMaximumSizeIsAnError() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(Data("12345".utf8))
     for maxSize in [0, 4] as [Int64] {
@@ -319,7 +319,7 @@ struct ErrorTableTests {
     }
   }
 
-  @Test func filesThatCannotBeReadOrWritten() async throws {
+  @Test func unreadableAndUnwritableFilesAreErrors() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(Data("x".utf8))
     let nowhere = bucket.folder.appendingPathComponent("nowhere/file")
@@ -332,7 +332,7 @@ struct ErrorTableTests {
     #expect(try await reference.data(maxSize: 1) == Data("x".utf8))
   }
 
-  @Test func transfersThatAreCancelled() async throws {
+  @Test func cancelledTransfersFailAsCancelled() async throws {
     let reference = bucket.root.child("a")
     let url = try bucket.file("source", noise(12_000_000))
     let upload = await Self.told { done in
@@ -349,14 +349,14 @@ struct ErrorTableTests {
   }
 
   /// Only a wrapper can pass neither a value nor an error to a completion.
-  @Test func neitherAValueNorAnError() {
+  @Test func aResultWithoutValueOrErrorIsAnError() {
     let result: Result<Int, any Error> = Outcome.result(nil, nil)
     #expect((Self.failure(result) as NSError?)?.code == -13052)
   }
 
   // MARK: The engine's errors
 
-  @Test func errorsOfTheStoreAndOfTheSystem() {
+  @Test func storeRemoteAndSystemErrorsHaveTheirCodes() {
     var evidence = StorageEvidence(message: "m")
     evidence.code = 28
     let rows: [(DocumentStoreError, Int)] = [

@@ -25,7 +25,7 @@ struct ListTests {
   }
 
   @Test(arguments: [1, 2, 3, 1000])
-  func pagesJoinedAreTheWholeList(size: Int64) async throws {
+  func joinedPagesEqualTheWholeList(size: Int64) async throws {
     try await put(["a/1", "a/2", "b", "c/1", "d", "e/1", "e/2/3", "f"])
     let all = try await bucket.root.listAll()
     var items: [String] = []
@@ -55,7 +55,7 @@ struct ListTests {
   }
 
   @Test(arguments: [0, 1001, -1])
-  func otherSizesOfPagesAreRefused(size: Int64) async throws {
+  func invalidPageSizesAreRefused(size: Int64) async throws {
     let error = try await storageError { _ = try await bucket.root.list(maxResults: size) }
     #expect(error.code == .invalidArgument)
     #expect(
@@ -69,7 +69,7 @@ struct ListTests {
     #expect(error.code == .unknown)
   }
 
-  @Test func bucketsAreApart() async throws {
+  @Test func bucketsListOnlyTheirOwnObjects() async throws {
     try await put(["a"])
     let other = Storage.storage(app: bucket.app, url: "gs://other.bucket").reference()
     #expect(try await other.listAll().items.isEmpty)

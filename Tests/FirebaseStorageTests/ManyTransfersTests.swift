@@ -9,7 +9,7 @@ struct ManyTransfersTests {
   private let bucket = TestBucket()
 
   /// Guards against a deadlock of uploads that each hold a thread while they wait for another upload.
-  @Test(.timeLimit(.minutes(3))) func moreUploadsAtOnceThanThereAreThreads() async throws {
+  @Test(.timeLimit(.minutes(3))) func moreConcurrentUploadsThanThreadsDoNotDeadlock() async throws {
     // This size is more than one block.
     let bytes = Data(count: (1 << 20) + 1000)
     try await withThrowingTaskGroup(of: Int64.self) { group in
@@ -35,7 +35,7 @@ struct ManyTransfersTests {
     #expect(ends.all.first == "small")
   }
 
-  @Test func identicalContentsTakeTheSpaceOfOne() async throws {
+  @Test func identicalContentsAreStoredOnce() async throws {
     let bytes = noise(1 << 20)
     _ = try await bucket.root.child("first").putDataAsync(bytes)
     let before = try spaceOfContents()
@@ -116,7 +116,7 @@ struct ManyTransfersTests {
   }
 
   @Test(arguments: [false, true])
-  func eightTasksRaceOverADownload(cancelling: Bool) async throws {
+  func concurrentControlOfADownloadEndsItOnce(cancelling: Bool) async throws {
     let bytes = noise(6_000_000)
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(bytes)
@@ -137,7 +137,7 @@ struct ManyTransfersTests {
     }
   }
 
-  @Test func eightTasksRaceOverAnUploadAndACancelledOneLeavesNothing() async throws {
+  @Test func concurrentControlOfAnUploadEndsItOnceAndCancelLeavesNothing() async throws {
     for round in 0..<3 {
       let ends = Ends()
       let reference = bucket.root.child("\(round)")

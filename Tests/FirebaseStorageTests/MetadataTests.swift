@@ -35,7 +35,7 @@ struct MetadataTests {
     #expect(got.updated == created)
   }
 
-  @Test func anUpdateSetsKeepsAndClears() async throws {
+  @Test func anUpdateSetsKeepsAndClearsFields() async throws {
     let reference = bucket.root.child("a")
     let first = try await reference.putDataAsync(Data("x".utf8), metadata: full())
     let change = StorageMetadata()
@@ -63,7 +63,7 @@ struct MetadataTests {
     #expect(try await reference.data(maxSize: 1) == Data("x".utf8))
   }
 
-  @Test func theDictionaryIsTheJSONForm() async throws {
+  @Test func dictionaryRepresentationHasTheJSONForm() async throws {
     let metadata = try await bucket.root.child("f/a").putDataAsync(Data("abc".utf8), metadata: full())
     let dictionary = metadata.dictionaryRepresentation()
     #expect(dictionary["name"] == "f/a" as AnyHashable)
@@ -82,7 +82,7 @@ struct MetadataTests {
     #expect(!again.isFolder)
   }
 
-  @Test func integersAreReadFromNumbersAndTexts() {
+  @Test func integersAreReadFromNumbersAndStrings() {
     let metadata = StorageMetadata(dictionary: [
       "generation": "12", "metageneration": 3, "size": "nonsense", "contentType": 5,
     ])
@@ -92,7 +92,7 @@ struct MetadataTests {
     #expect(metadata.contentType == nil)
   }
 
-  @Test func aCopyIsEqualAndApart() {
+  @Test func aCopyIsEqualAndIndependent() {
     let original = full()
     let copy = original.copy() as? StorageMetadata
     #expect(copy == original)

@@ -29,7 +29,7 @@ struct ReferenceTests {
     #expect(reference.child("") == reference)
   }
 
-  @Test func referencesOfDifferentRoutesAreEqual() throws {
+  @Test func referencesToTheSamePathAreEqual() throws {
     let reference = bucket.root.child("a").child("b")
     #expect(reference == bucket.root.child("/a/b/"))
     #expect(reference == bucket.storage.reference(forURL: "gs://dugout/a/b"))
@@ -44,7 +44,7 @@ struct ReferenceTests {
     ("https://example.com/v0/b/dugout/o/a%2Fb?alt=media&token=x#part", "a/b"),
     ("https://example.com/v0/b/dugout/o/%3F%2F%25%2F%23", "?/%/#"),
   ])
-  func bothFormsOfURLsAreAccepted(url: String, expected: String) throws {
+  func gsAndHTTPSURLsAreAccepted(url: String, expected: String) throws {
     #expect(bucket.storage.reference(forURL: url).fullPath == expected)
     let parsed = try #require(URL(string: url))
     #expect(try bucket.storage.reference(for: parsed).fullPath == expected)
@@ -55,13 +55,13 @@ struct ReferenceTests {
     "https://example.com/v0/b/a%0Ab/o/a", "gs://" + String(repeating: "b", count: 223),
     "https://example.com/v0/c/dugout/o/a", "https://example.com/v0/b/dugout/x/a", "https://example.com/v0/b",
   ])
-  func otherURLsAreRefused(url: String) async throws {
+  func invalidURLsAreRefused(url: String) async throws {
     let parsed = try #require(URL(string: url))
     let error = try await storageError { _ = try bucket.storage.reference(for: parsed) }
     #expect(error.code == .pathError)
   }
 
-  @Test func anotherBucketIsAMismatch() async throws {
+  @Test func aURLOfAnotherBucketIsRefused() async throws {
     let url = try #require(URL(string: "gs://other/a"))
     let error = try await storageError { _ = try bucket.storage.reference(for: url) }
     #expect(error.code == .bucketMismatch)
@@ -80,7 +80,7 @@ struct ReferenceTests {
     #expect(copy == bucket.storage)
   }
 
-  @Test func settingsHaveTheirDefaults() {
+  @Test func settingsHaveTheDocumentedDefaults() {
     let storage = Storage.storage(app: bucket.app, url: "gs://fresh")
     #expect(storage.maxUploadRetryTime == 600)
     #expect(storage.maxDownloadRetryTime == 600)

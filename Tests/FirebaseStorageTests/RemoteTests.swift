@@ -26,7 +26,7 @@ struct RemoteTests {
     remote.content(bucket: "dugout", name: name).map { Data($0) }
   }
 
-  @Test func aFileUploadedOfflineIsReadAtOnceAndSentAfterARestart() async throws {
+  @Test func anOfflineUploadIsReadableAtOnceAndSentAfterARestart() async throws {
     let bucket = makeBucket(.local)
     remote.isReachable = false
     let url = try bucket.file("source.txt", noise(1_400_000))
@@ -55,7 +55,7 @@ struct RemoteTests {
     #expect(try remote.object(bucket: "dugout", name: "folder/a").contentType == "text/plain")
   }
 
-  @Test func anUploadIsDoneWhenTheRemoteHasIt() async throws {
+  @Test func anUploadCompletesAfterTheRemoteHasIt() async throws {
     let bucket = makeBucket()
     let metadata = try await bucket.root.child("a").putDataAsync(noise(900_000))
     #expect(contentOfRemote("a") == noise(900_000))
@@ -116,7 +116,7 @@ struct RemoteTests {
   ]
 
   @Test(arguments: refusals)
-  func aRefusalHasTheCodeOfItsReason(reason: BlobRemoteError, code: StorageErrorCode, status: Int)
+  func aRefusalsErrorCodeMatchesItsReason(reason: BlobRemoteError, code: StorageErrorCode, status: Int)
     async throws
   {
     let bucket = makeBucket()
@@ -236,7 +236,7 @@ struct RemoteTests {
     #expect(try await bucket.storage.pendingChanges().count == 1)
   }
 
-  @Test func oneAppReadsAnotherAppsUploads() async throws {
+  @Test func anAppCanReadAnotherAppsUploads() async throws {
     let (first, second) = (makeBucket(), makeBucket())
     _ = try await first.root.child("a").putDataAsync(noise(2_000_000))
     let reference = second.root.child("a")
@@ -315,7 +315,7 @@ struct RemoteTests {
 
   /// Guards against losing an answer that arrives between a pause and the next run. Without the answer, the
   /// next run would wait forever.
-  @Test(.timeLimit(.minutes(5))) func pausingAndResumingLosesNoAnswer() async throws {
+  @Test(.timeLimit(.minutes(5))) func pausingAndResumingLosesNoRemoteAnswer() async throws {
     let bucket = makeBucket()
     for round in 0..<200 {
       let task = bucket.root.child("\(round)").putData(Data("\(round)".utf8))
@@ -329,7 +329,7 @@ struct RemoteTests {
     }
   }
 
-  @Test func withoutItsRemoteABucketIsRefused() async throws {
+  @Test func aBucketCreatedWithARemoteIsRefusedWithoutTheRemote() async throws {
     let bucket = makeBucket()
     _ = try await bucket.root.child("a").putDataAsync(Data("a".utf8))
     await bucket.restart()

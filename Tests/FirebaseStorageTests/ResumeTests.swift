@@ -62,7 +62,7 @@ struct ResumeTests {
     #expect(bucket.blobFiles.filter { $0.hasPrefix("staged-") }.isEmpty)
   }
 
-  @Test func aSourceThatChangesDuringAPauseIsAnErrorAndLeavesNothing() async throws {
+  @Test func aSourceChangedDuringAPauseFailsTheUploadAndLeavesNothing() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(Data("before".utf8))
     let url = try bucket.file("source.bin", noise(24_000_000))
@@ -89,7 +89,7 @@ struct ResumeTests {
     #expect(bucket.blobFiles.allSatisfy { !$0.hasPrefix("staged-") && !$0.hasPrefix("blob-") })
   }
 
-  @Test func aFileThatWasChangedIsUploadedFromTheStart() async throws {
+  @Test func aChangedSourceFileIsUploadedFromTheStart() async throws {
     let url = try bucket.file("source.bin", noise(40_000_000))
     try await leaveUpload(of: url, to: "a")
     let changed = noise(2_000_000, seed: 9)

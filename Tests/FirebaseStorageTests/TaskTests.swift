@@ -53,7 +53,7 @@ struct TaskTests {
     return (diary, task)
   }
 
-  @Test func anUploadEndsWithItsWholeProgressThenSuccessThenTheCompletion() async {
+  @Test func anUploadReportsFullProgressThenSuccessThenCompletion() async {
     var (diary, task) = begun()
     // The pause keeps the upload from ending before it is observed. If the upload ends before the pause, the
     // test starts another upload.
@@ -68,7 +68,7 @@ struct TaskTests {
     #expect(task.snapshot.metadata?.md5Hash != nil)
   }
 
-  @Test func pausedAndResumedItSucceeds() async throws {
+  @Test func aPausedAndResumedUploadSucceeds() async throws {
     let bytes = noise(30_000_000)
     // On a fast disk the upload may end before the pause. Then the test tries again.
     for attempt in 0..<10 {
@@ -124,7 +124,7 @@ struct TaskTests {
     #expect(task.snapshot.error == nil)
   }
 
-  @Test func aLateObserverOfTheEndIsNotifiedOnce() async {
+  @Test func anObserverAddedAfterTheEndIsNotifiedOnce() async {
     let diary = Diary()
     let task = bucket.root.child("a").putData(Data("x".utf8)) { _, _ in diary.note("done") }
     await diary.wait(for: "done")
@@ -177,7 +177,7 @@ struct TaskTests {
     await diary.wait(for: second.snapshot.status == .success ? "success" : "failure -13040")
   }
 
-  @Test func theProtocolsOptionalMembersWork() async {
+  @Test func optionalProtocolMembersControlTheTask() async {
     let diary = Diary()
     let task = bucket.root.child("a").putData(noise(2_000_000)) { _, error in
       diary.note("done \(code(error))")

@@ -104,7 +104,7 @@ struct TransferLifeTests {
 
   /// Guards against a staged part that remains after its transfer was cancelled. When the app closes, the
   /// cleanup must cancel the search before the close ends it.
-  @Test(.timeLimit(.minutes(5))) func closingEndsSearchesAfterTheCleanup() async throws {
+  @Test(.timeLimit(.minutes(5))) func cleanupCancelsSearchesBeforeTheCloseEndsThem() async throws {
     let remote = LoopbackBlobRemote()
     remote.isReachable = false
     bucket.storage.remote = remote
@@ -242,7 +242,7 @@ struct TransferLifeTests {
   }
 
   /// Guards against treating the system's value for "unlimited" as a negative limit.
-  @Test func everyLimitOfOpenFilesLeavesPlaces() {
+  @Test func everyOpenFileLimitAllowsAtLeastOneTransfer() {
     #expect(TransferLanes.places(filesMax: -1) == 8)
     #expect(TransferLanes.places(filesMax: .max) == 8)
     for few in [0, 1, 64, 100, 127, 128] { #expect(TransferLanes.places(filesMax: few) == 1) }
@@ -252,7 +252,7 @@ struct TransferLifeTests {
   // MARK: Ends
 
   /// Guards against an answer that is delivered only to the finished run, while the next run waits for it.
-  @Test func aLateWaiterGetsAnEarlierAnswer() {
+  @Test func anAnswerIsDeliveredToWaitersAddedLater() {
     let answer = RemoteAnswer<Int>()
     answer.whenNew { [notes] in notes.add("first run") }
     answer.end(1)
@@ -440,7 +440,7 @@ struct TransferLifeTests {
   }
 
   /// Guards against an upload record that keeps the metadata of the first attempt.
-  @Test func resumingWithOtherMetadataRecordsIt() throws {
+  @Test func resumingWithOtherMetadataStoresTheNewMetadata() throws {
     let client = bucket.storage.client
     let objects = try client.objects()
     let bytes = noise(3 << 20)
@@ -475,7 +475,7 @@ struct TransferLifeTests {
 
   /// Guards against a partial download that others can read, and against losing the permissions of a
   /// replaced file.
-  @Test func aDownloadIsPrivateUntilItIsCompleteAndThenHasTheUsualPermissions() throws {
+  @Test func aDownloadIsOwnerOnlyUntilCompleteThenHasUsualPermissions() throws {
     let objects = try bucket.storage.client.objects()
     let old = try bucket.file("old", Data())
     try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: old.path)
@@ -513,7 +513,7 @@ struct TransferLifeTests {
   }
 
   /// Guards against a rename before the sync, which leaves an empty file after a power loss.
-  @Test func aDownloadIsOnStableStorageBeforeItHasItsName() async throws {
+  @Test func aDownloadIsFsyncedBeforeItsRename() async throws {
     let objects = try bucket.storage.client.objects()
     var options = SimulatedDisk.Options()
     options.recordsTrace = true

@@ -10,7 +10,7 @@ struct TransferMachineTests {
     return machine
   }
 
-  @Test func aTransferGoesThroughItsStates() {
+  @Test func aTransferPassesThroughItsStatesInOrder() {
     var machine = TransferMachine(pausesAtOnce: true)
     #expect(machine.handle(.enqueue) == [.run])
     #expect(machine.handle(.start) == [])
@@ -20,7 +20,7 @@ struct TransferMachineTests {
     #expect(machine.state == .success)
   }
 
-  @Test func anUploadPausesAtOnceAndADownloadWhenItHasStopped() {
+  @Test func uploadsPauseAtOnceAndDownloadsAfterTheyStopped() {
     var upload = machine([.enqueue, .start])
     #expect(upload.handle(.pause) == [.fire(.pause)])
     #expect(upload.state == .paused)
@@ -40,7 +40,7 @@ struct TransferMachineTests {
     #expect(running.handle(.resume) == nil)
   }
 
-  @Test func whatIsOverStaysSo() {
+  @Test func endedTransfersIgnoreAllEvents() {
     let over: [TransferMachine] = [
       machine([.enqueue, .start, .complete, .succeed]), machine([.enqueue, .fail]),
       machine([.enqueue, .cancel]),
@@ -63,7 +63,7 @@ struct TransferMachineTests {
   }
 
   /// Every sequence of four events causes at most one end.
-  @Test func noSequenceOfEventsEndsTwice() {
+  @Test func noEventSequenceEndsATransferTwice() {
     let events = TransferMachine.Event.allCases
     for upload in [true, false] {
       for first in 0..<events.count * events.count * events.count * events.count {

@@ -8,7 +8,7 @@ struct TransferTests {
   private let bucket = TestBucket()
 
   @Test(arguments: [0, 1, 1000, 1 << 20, (1 << 20) + 1, 3_000_000])
-  func whatIsPutIsGot(count: Int) async throws {
+  func anUploadedObjectIsReadBackUnchanged(count: Int) async throws {
     let reference = bucket.root.child("folder/object")
     let bytes = noise(count)
     let metadata = try await reference.putDataAsync(bytes)
@@ -23,7 +23,7 @@ struct TransferTests {
     #expect(metadata.contentType == "application/octet-stream")
   }
 
-  @Test func md5IsThatOfTheContent() async throws {
+  @Test func md5HashIsComputedFromTheContent() async throws {
     let empty = try await bucket.root.child("empty").putDataAsync(Data())
     #expect(empty.md5Hash == "1B2M2Y8AsgTpgAmY7PhCfg==")
     let text = try await bucket.root.child("text").putDataAsync(Data("abc".utf8))
@@ -59,7 +59,7 @@ struct TransferTests {
     #expect(try await reference.data(maxSize: 10) == Data("two!".utf8))
   }
 
-  @Test func theLimitOfADownloadIsStrict() async throws {
+  @Test func downloadSizeLimitIsExact() async throws {
     let reference = bucket.root.child("a")
     _ = try await reference.putDataAsync(Data("12345".utf8))
     #expect(try await reference.data(maxSize: 5).count == 5)
@@ -74,7 +74,7 @@ struct TransferTests {
     #expect((error as NSError).userInfo["maxAllowedSize"] as? Int64 == 4)
   }
 
-  @Test func aFileIsUploadedWithTheTypeOfItsExtension() async throws {
+  @Test func contentTypeOfAnUploadedFileFollowsItsExtension() async throws {
     let url = try bucket.file("picture.PNG", noise(1_500_000))
     let metadata = try await bucket.root.child("p").putFileAsync(from: url)
     #expect(metadata.contentType == "image/png")
@@ -109,7 +109,7 @@ struct TransferTests {
   }
 
   /// Guards against treating the path of a web URL as a local file.
-  @Test func onlyAFileCanBeDownloadedTo() async throws {
+  @Test func onlyAFileURLIsADownloadTarget() async throws {
     _ = try await bucket.root.child("a").putDataAsync(Data("x".utf8))
     let path = bucket.folder.appendingPathComponent("out").path
     let url = try #require(URL(string: "https://localhost" + path))
@@ -150,7 +150,7 @@ struct TransferTests {
     #expect(Set(names) == Set(kinds.keys).union(["data", "target"]), "a part was left")
   }
 
-  @Test func noFileOfTheStoreIsReplacedOrMadeInIt() async throws {
+  @Test func downloadsIntoTheStoreDirectoryAreRefused() async throws {
     let reference = bucket.root.child("a")
     let bytes = noise(2 << 20)
     _ = try await reference.putDataAsync(bytes)
@@ -218,7 +218,7 @@ struct TransferTests {
     #expect((error as NSError).code == -13000)
   }
 
-  @Test func aMissingObjectIsNotFoundByAnyCall() async throws {
+  @Test func everyCallReportsAMissingObjectAsNotFound() async throws {
     let reference = bucket.root.child("no/such")
     let calls: [() async throws -> Void] = [
       { _ = try await reference.data(maxSize: 1) }, { _ = try await reference.getMetadata() },
@@ -254,7 +254,7 @@ struct TransferTests {
     "?#%+ ", "ü/ö/ä.txt", "日本語", "a+b&c=d", "~!$'()*,=:@", "a/../b", "..a",
     String(repeating: "n", count: 1024),
   ])
-  func anyNameCanBeUploadedAndListedAndHasAURL(name: String) async throws {
+  func anyValidNameCanBeUploadedListedAndHasAURL(name: String) async throws {
     let reference = bucket.root.child(name)
     _ = try await reference.putDataAsync(Data(name.utf8))
     #expect(try await reference.data(maxSize: 2000) == Data(name.utf8))
@@ -285,7 +285,7 @@ struct TransferTests {
     "", ".", "..", "a\nb", "a\rb", "a\tb", "\u{7F}", String(repeating: "n", count: 1025),
     ".well-known/acme-challenge/x",
   ])
-  func aNameThatNoObjectCanHaveIsRefused(name: String) async throws {
+  func invalidObjectNamesAreRefused(name: String) async throws {
     let reference = bucket.root.child(name)
     let error = try await storageError { _ = try await reference.putDataAsync(Data("x".utf8)) }
     #expect(error.code == .unknown)
@@ -304,7 +304,7 @@ struct TransferTests {
     #expect(bucket.blobFiles.isEmpty)
   }
 
-  @Test func aSourceThatChangesOrVanishesIsNoticed() throws {
+  @Test func aSourceThatChangesOrDisappearsFailsTheUpload() throws {
     let url = try bucket.file("source", noise(1000))
     let changing = try UploadFile(url)
     #expect(try changing.read(500, at: 0).count == 500)

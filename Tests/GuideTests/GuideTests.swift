@@ -26,7 +26,7 @@ import Testing
     try ServerGuide().open(folder.url.appendingPathComponent(name))
   }
 
-  @Test func theGuidesShowTheCodeThatRuns() throws {
+  @Test func guideSnippetsMatchTheTestedCode() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let code = Self.plain(
       try String(contentsOf: root.appendingPathComponent("Guides.swift"), encoding: .utf8))
@@ -53,7 +53,7 @@ import Testing
 
   // MARK: One database
 
-  @Test func aServerOpensReadsBacksUpAndShutsDown() async throws {
+  @Test func serverGuideOpensReadsBacksUpAndShutsDown() async throws {
     let server = ServerGuide()
     let shop = try database()
     try await shop.document("articles/tea").setData(["price": 3])
@@ -71,7 +71,7 @@ import Testing
     try await server.end(copy)
   }
 
-  @Test func whatGoesBeyondFirestore() async throws {
+  @Test func beyondFirestoreGuideExamplesRun() async throws {
     let guide = BeyondFirestoreGuide()
     let shop = try guide.openShop(in: folder.url)
     try await shop.document("cities/bern").setData(["population": 134_000])
@@ -101,7 +101,7 @@ import Testing
     try await shop.terminate()
   }
 
-  @Test func observedResultsChangeForAsLongAsSomebodyHasThem() async throws {
+  @Test func observedQueryResultsChangeWhileRetained() async throws {
     let shop = try database()
     let (changes, told) = AsyncStream.makeStream(of: Void.self)
     let offers = BeyondFirestoreGuide().watch(shop) { told.yield() }
@@ -112,7 +112,7 @@ import Testing
     try await shop.terminate()
   }
 
-  @Test func whoComesFromSQLiteFindsAndMigrates() async throws {
+  @Test func sqliteGuideQueriesAndMigrates() async throws {
     let guide = ComingFromSqliteGuide()
     let database = try database()
     for (name, score) in [("Ada Lovelace", 300), ("Bob", 99), ("Grace Brewster Hopper", 200)] {
@@ -126,7 +126,7 @@ import Testing
     try await database.terminate()
   }
 
-  @Test func whoComesFromCoreDataFollowsAList() async throws {
+  @Test func coreDataGuideFollowsAList() async throws {
     let database = try database()
     let chores = database.collection("chores")
     try await chores.document("1").setData(["title": "Write", "isDone": false])
@@ -145,7 +145,7 @@ import Testing
     try await database.terminate()
   }
 
-  @Test func whatIsWrittenTogetherIsDurableTogether() async throws {
+  @Test func durabilityGuideCommitsBothAccountsTogether() async throws {
     let guide = DurabilityGuide()
     let bank = try guide.openCache(at: folder.url.appendingPathComponent("bank"))
     #expect(bank.settings.durability == .buffered)
@@ -158,7 +158,7 @@ import Testing
     try await bank.terminate()
   }
 
-  @Test func messagesArePostedAndFound() async throws {
+  @Test func modellingGuidePostsAndFindsMessages() async throws {
     let guide = ModellingGuide()
     let database = try database()
     let room = database.document("rooms/eros")
@@ -180,7 +180,7 @@ import Testing
     try store.close()
   }
 
-  @Test func aClientIsOffline() async throws {
+  @Test func offlineGuideExamplesRun() async throws {
     let guide = OfflineGuide()
     let client = try guide.openClient()
     let settings = client.settings
@@ -205,7 +205,7 @@ import Testing
     try await client.terminate()
   }
 
-  @Test func aRemoteOfOnesOwnRefusesSomeWritesEachInItsTurn() async throws {
+  @Test func customRemoteGuideRefusesSomeWritesInOrder() async throws {
     let authority = try DocumentStore.openInMemory()
     let settings = FirestoreSettings()
     settings.remote = try RemoteGuide().remote(to: authority)
@@ -244,7 +244,7 @@ import Testing
   // MARK: Programs of their own
 
   /// The programs derive the location of their data from the working directory and the user.
-  @Test func programsStart() async throws {
+  @Test func guideProgramsStart() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
       let folder = Foundation.FileManager.default.temporaryDirectory
         .appendingPathComponent("dugout-guide-\(UUID().uuidString)")
@@ -266,7 +266,7 @@ import Testing
 
   // MARK: The default app
 
-  @Test func filesAreKeptAndAppsStart() async throws {
+  @Test func defaultAppExamplesRun() async throws {
     await Turn.defaultApp.take()
     let outcome: Result<Void, any Error>
     do { outcome = .success(try await useDefaultApp()) } catch { outcome = .failure(error) }

@@ -4,7 +4,7 @@ import LayerKit
 import Testing
 
 @Suite struct KeyedListTests {
-  @Test(arguments: [1 as UInt64, 2, 3]) func itIsTheArrayThatWasEditedTheSameWay(seed: UInt64) {
+  @Test(arguments: [1 as UInt64, 2, 3]) func randomEditsMatchAnArray(seed: UInt64) {
     var random = Random(state: seed)
     var list = KeyedList<Int, Int>()
     var model: [Int] = []
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func anElementFitsBetweenItsNeighbours() {
+  @Test func fitsChecksTheNeighboursOfAnElement() {
     let list = KeyedList([10, 20, 30]) { $0 }
     #expect([9, 19].allSatisfy { list.fits($0, atRow: 0, areInOrder: <) })
     #expect(!list.fits(21, atRow: 0, areInOrder: <))
@@ -38,7 +38,7 @@ import Testing
     #expect(!list.fits(9, atRow: 1, areInOrder: <) && list.fits(99, atRow: 2, areInOrder: <))
   }
 
-  @Test func theLastOfTwoElementsWithOneKeyCounts() {
+  @Test func lookupFindsTheLastElementWithADuplicateKey() {
     var list = KeyedList(["a1", "b1", "a2"]) { $0.prefix(1) }
     #expect(list.hasDuplicates && list.element("a") == "a2" && list.row("a") == 2)
     let removed = list.remove(list.handle(atRow: 0))
@@ -49,7 +49,7 @@ import Testing
     #expect(list.hasDuplicates && list.element("b") == "b3" && list.map { $0 } == ["b3", "b2", "a2"])
   }
 
-  @Test func aCopyIsAStateOfItsOwn() {
+  @Test func editsDoNotAffectACopy() {
     var list = KeyedList([1, 2, 3]) { $0 }
     let copy = list
     list.remove(2)

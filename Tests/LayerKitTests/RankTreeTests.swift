@@ -6,7 +6,7 @@ import Testing
 @testable import FirebaseCore
 
 @Suite struct RankTreeTests {
-  @Test(arguments: [1 as UInt64, 2, 3, 4]) func itIsTheArrayThatWasEditedTheSameWay(seed: UInt64) {
+  @Test(arguments: [1 as UInt64, 2, 3, 4]) func randomEditsMatchAnArray(seed: UInt64) {
     var rng = SeededRNG(seed: seed)
     var tree = RankTree<Int>()
     var array: [Int] = []
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func itIsMadeOfManyAtOnce() {
+  @Test func bulkConstructionYieldsAnEditableTree() {
     for count in Array(0..<40) + [1000] {
       var tree = RankTree(Array(0..<count))
       tree.checkInvariants()
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func aPartitionCountsWhatComesBefore() {
+  @Test func partitionCountsTheElementsBeforeTheBound() {
     var tree = RankTree<Int>()
     for value in stride(from: 0, to: 200, by: 2) { tree.insert(value, at: tree.count) }
     for bound in -1...201 {
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func copiesAreStatesOfTheirOwn() {
+  @Test func editsDoNotAffectCopies() {
     var tree = RankTree<Int>()
     for value in 0..<10 { tree.insert(value, at: value) }
     let copy = tree
@@ -71,7 +71,7 @@ import Testing
     #expect(elements(tree) == [99] + Array(0..<10))
   }
 
-  @Test func itStaysShallowUnderInsertionsInOrder() {
+  @Test func theTreeStaysShallowUnderSequentialInsertions() {
     var tree = RankTree<Int>()
     for value in 0..<20_000 { tree.insert(value, at: tree.count) }
     var steps = 0

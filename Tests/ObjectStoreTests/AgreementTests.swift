@@ -34,7 +34,7 @@ import Testing
     return store
   }
 
-  @Test func aHealthyStoreAgrees() throws {
+  @Test func aHealthyStoreHasNoContradictions() throws {
     let store = try makeStore()
     let agreement = try store.agreement()
     #expect(agreement.contradictions == [])
@@ -44,7 +44,7 @@ import Testing
     try store.close()
   }
 
-  @Test func anIndexThatLacksADocumentIsNamed() throws {
+  @Test func anIndexWithoutADocumentsEntryIsReported() throws {
     let store = try makeStore()
     store.indexes.state.withLock { $0.indexes[0].tree = OrderedIndex() }
     let agreement = try store.agreement()
@@ -53,7 +53,7 @@ import Testing
     try store.close()
   }
 
-  @Test func anIndexOfAnotherFieldIsNamedEachTimeUpToALimit() throws {
+  @Test func contradictionsOfAWrongIndexAreReportedUpToALimit() throws {
     let store = try makeStore()
     store.indexes.state.withLock { state in
       let tree = state.indexes[1].tree
@@ -66,7 +66,7 @@ import Testing
     try store.close()
   }
 
-  @Test func anObjectWithoutItsContentIsNamed() throws {
+  @Test func anObjectWithoutItsContentIsReported() throws {
     let store = try makeStore()
     let contents = try store.documents(StructuredQuery(.collection(ReservedPath.allBlobs)))
     #expect(contents.count == 1)

@@ -12,7 +12,7 @@ struct BlobCampaignTests {
   }
 
   @Test(arguments: Rule.contentRules.sorted { $0.rawValue < $1.rawValue })
-  func brokenRuleIsNoticed(rule: Rule) {
+  func aViolatedInvariantIsDetected(rule: Rule) {
     let summary = BlobCampaign.run(states: 5000, seed: 1, breaking: rule, stopsAtFirst: true)
     #expect(summary.failures > 0, "nothing noticed that \(rule) was broken")
   }

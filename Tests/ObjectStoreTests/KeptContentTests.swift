@@ -35,7 +35,7 @@ import Testing
 
   /// Guards against a sweep that removes the content of a quarantined object record.
   @Test(arguments: [1000, 5000])
-  func aSweepLeavesContentsAsLongAsTheOriginalsOfASalvageAreThere(byteCount: Int) throws {
+  func aSweepKeepsContentsWhileSalvagedOriginalsExist(byteCount: Int) throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)
     try put([UInt8](repeating: 7, count: byteCount), "a", in: store)

@@ -66,7 +66,7 @@ struct ObjectStoreTests {
     #expect(try content("b", in: open()) == bytes(count))
   }
 
-  @Test func damageFoundByAReadIsKnownUntilAnIntactCopyIsStored() throws {
+  @Test func damageFoundByAReadIsRecordedUntilAnIntactCopyIsStored() throws {
     let store = try open()
     let object = try put(bytes(3 << 20), "a", in: store)
     #expect(!store.objects.isKnownDamaged(object.blob))
@@ -125,7 +125,7 @@ struct ObjectStoreTests {
   }
 
   /// Guards against verifying a backup against a damaged original.
-  @Test(arguments: [1500, 50_000]) func noBackupIsMadeOfAStoreWithADamagedContent(count: Int) throws {
+  @Test(arguments: [1500, 50_000]) func aStoreWithADamagedContentIsNotBackedUp(count: Int) throws {
     let store = try open()
     try put(bytes(count), "a", in: store)
     try damage(count)
@@ -194,7 +194,7 @@ struct ObjectStoreTests {
     #expect(try content("small", in: store) == small)
   }
 
-  @Test func aReaderKeepsItsContentWhateverHappensToTheObject() throws {
+  @Test func anOpenReaderSurvivesDeletionAndOverwriteOfItsObject() throws {
     let store = try open()
     try put(bytes(700_000), "a", in: store)
     let (_, reader) = try #require(try store.objects.content(at: path("a")))
@@ -204,7 +204,7 @@ struct ObjectStoreTests {
     #expect(try content("a", in: store) == nil)
   }
 
-  @Test func generationsGrowThroughOverwritesAndDeletes() throws {
+  @Test func generationsGrowAcrossOverwritesAndDeletes() throws {
     let store = try open()
     var last: Int64 = 0
     for round in 0..<6 {
@@ -216,7 +216,7 @@ struct ObjectStoreTests {
     }
   }
 
-  @Test func attributesChangeAndTheContentStays() throws {
+  @Test func attributeUpdatesKeepTheContent() throws {
     let store = try open()
     let first = try put(bytes(100), "a", in: store)
     let second = try #require(try store.objects.update(path("a")) { $0.custom["__x__"] = "value" })
@@ -286,7 +286,7 @@ struct ObjectStoreTests {
     #expect(try content("a", in: again) == bytes(100))
   }
 
-  @Test func theChangeFeedSaysNothingAboutObjects() throws {
+  @Test func theChangeFeedOmitsObjects() throws {
     let store = try open()
     let consumer = try store.feedConsumer("reader")
     try put(bytes(100), "a", in: store)
@@ -345,7 +345,7 @@ struct ObjectStoreTests {
 
   // MARK: Sweeps
 
-  @Test func aPackWithMostlyGarbageIsEmptied() throws {
+  @Test func aSweepEmptiesAMostlyGarbagePack() throws {
     let store = try open()
     for number in 0..<60 { try put(bytes(1500, seed: UInt64(number) + 1), "\(number)", in: store) }
     let full = try store.objects.blobs.usage().bytes
@@ -360,7 +360,7 @@ struct ObjectStoreTests {
     try store.checkInvariants()
   }
 
-  @Test func eightThreadsWithTheSameContentsLoseNone() async throws {
+  @Test func concurrentUploadsOfTheSameContentsLoseNone() async throws {
     let store = try open()
     let contents = (0..<4).map { bytes(1000 + 2000 * $0, seed: UInt64($0) + 1) }
     try await withThrowingTaskGroup(of: Void.self) { group in

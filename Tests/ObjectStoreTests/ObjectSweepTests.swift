@@ -76,7 +76,7 @@ struct ObjectSweepTests {
   }
 
   /// Garbage that appears while a sweep is scanning must count toward the next sweep.
-  @Test func garbageDuringASweepCountsForTheNextOne() throws {
+  @Test func garbageCreatedDuringASweepCountsForTheNextSweep() throws {
     let watched = WatchedFileSystem(disk)
     let store = try open("/store", watched)
     for number in 0..<9 { try put(bytes(1500, seed: UInt64(number) + 1), "\(number)", in: store) }
@@ -121,7 +121,7 @@ struct ObjectSweepTests {
     }
   }
 
-  @Test func garbageFromBeforeACleanCloseIsReclaimed() throws {
+  @Test func garbageIsReclaimedAfterACleanReopen() throws {
     let store = try open()
     for number in 0..<20 { try put(bytes(1500, seed: UInt64(number) + 1), "\(number)", in: store) }
     for number in 0..<18 { _ = try store.objects.delete(path("\(number)")) }
@@ -199,7 +199,7 @@ struct ObjectSweepTests {
     upload.leave()
   }
 
-  @Test func aWallClockThatJumpsDoesNotAgeAnUpload() throws {
+  @Test func aWallClockJumpDoesNotExpireAnUpload() throws {
     let store = try open()
     try leave("a", in: store)
     clock.setWall(microseconds: clock.wallMicroseconds() + 400 * Self.dayMicroseconds)
@@ -228,7 +228,7 @@ struct ObjectSweepTests {
   }
 
   /// An upload is either resumed or cancelled, never both.
-  @Test func resumingAndCancellingExcludeEachOther() async throws {
+  @Test func resumeAndCancelAreMutuallyExclusive() async throws {
     let store = try open()
     for round in 0..<40 {
       try leave("a", in: store)

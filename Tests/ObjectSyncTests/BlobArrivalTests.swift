@@ -217,7 +217,7 @@ struct BlobArrivalTests {
     #expect(try client.objects.arrivals().isEmpty && client.objects.blobs.inventory().staged.isEmpty)
   }
 
-  @Test func aPartStagedWhenThePatienceEndsIsResumed() throws {
+  @Test func aPartStagedBeforeATimeoutIsResumed() throws {
     let client = try clientWithHalf()
     client.scheduler.play(for: Self.patience + 1_000_000)
     #expect(ends.withLock { $0 } == ["unavailable"])
@@ -228,7 +228,7 @@ struct BlobArrivalTests {
     try expectNothingLeft(of: client)
   }
 
-  @Test func cancellingDropsAlsoAnEarlierStagedPart() throws {
+  @Test func cancellingAlsoDropsAnEarlierStagedPart() throws {
     let next = try restarted(clientWithHalf())
     let search = try begin(next)
     // The part must stay while the staged bytes are verified, and also afterwards.

@@ -127,7 +127,7 @@ struct BlobListingTests {
 
   /// With random changes and page sizes, the listing equals the remote's names with all pending changes
   /// applied.
-  @Test(arguments: 1...20) func listingsEqualRemoteWithPendingChanges(seed: UInt64) throws {
+  @Test(arguments: 1...20) func listingsEqualTheRemotePlusPendingChanges(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     func name() -> String {
       (0...random.below(3)).map { _ in ["a", "b", "b!", "b0", "é"][random.below(5)] }.joined(separator: "/")

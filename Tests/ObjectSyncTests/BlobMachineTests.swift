@@ -100,7 +100,7 @@ import Testing
     #expect(lines(recorded, &machine) == ["end 1"])
   }
 
-  @Test func anUnreachableRemoteIsTriedAgainByTheTimer() throws {
+  @Test func theTimerRetriesAnUnreachableRemote() throws {
     var machine = BlobMachine([try deletion(1, "a")], seed: 1)
     #expect(lines(.start, &machine) == ["step 1"])
     #expect(lines(.step(1), &machine) == ["delete a"])
@@ -112,7 +112,7 @@ import Testing
     #expect(lines(.sent(.success(.deleted(false))), &machine) == ["record 1"])
   }
 
-  @Test func aSupersededStepHasNoEffect() throws {
+  @Test func aStaleStepHasNoEffect() throws {
     var machine = BlobMachine([try put(1, "a", 10), try deletion(2, "b")], seed: 1)
     #expect(lines(.start, &machine) == ["step 1"])
     #expect(lines(.hold(1), &machine) == ["step 2"])
@@ -120,7 +120,7 @@ import Testing
     #expect(lines(.step(2), &machine) == ["delete b"])
   }
 
-  @Test func aCancellationRevertsAndIsToldAfterTheWatcher() throws {
+  @Test func aCancellationRevertsTheChangeAndReportsAfterItsEnd() throws {
     var machine = BlobMachine([], seed: 1)
     let change = try put(1, "a", 10)
     _ = lines(.queued(change, patience: 5_000_000), &machine)
@@ -138,7 +138,7 @@ import Testing
     #expect(lines(.cancel(1, calls[1]), &machine) == ["cancelled: false"])
   }
 
-  @Test func patienceEndsWithoutAnAnswer() throws {
+  @Test func anUnansweredChangeBecomesOverdue() throws {
     var machine = BlobMachine([], seed: 1)
     #expect(
       lines(.queued(try deletion(1, "a"), patience: 1), &machine) == ["timer patience(1)", "step 1"])
@@ -163,7 +163,7 @@ import Testing
     return lines(.described(search, LocalObject(), .success(remoteObject("\(number)", 3))), &machine)
   }
 
-  @Test func aContentIsFetchedVerifiedAndReadFromTheStore() throws {
+  @Test func aFetchedContentIsVerifiedAndReadFromTheStore() throws {
     var machine = BlobMachine([], seed: 1)
     let search = BlobSync.Search(number: 1)
     #expect(try find(1, &machine) == ["open 1, true"])
@@ -180,7 +180,7 @@ import Testing
   }
 
   /// The seventeenth search gets the slot of the first search that is waiting for the remote.
-  @Test func aWaitingSearchHandsItsSlotOn() throws {
+  @Test func aSearchWaitingForTheRemoteYieldsItsSlot() throws {
     var machine = BlobMachine([], seed: 1)
     for number in 1...16 { #expect(try find(number, &machine) == ["open \(number), true"]) }
     #expect(try find(17, &machine) == [])
@@ -200,7 +200,7 @@ import Testing
   // MARK: Listings
 
   /// The listing omits a folder of the remote if the folder's only object has a pending deletion.
-  @Test func aSubfolderWithDeletionsIsAskedFor() throws {
+  @Test func aSubfolderWithPendingDeletionsIsListedAtTheRemote() throws {
     var machine = BlobMachine([], seed: 1)
     let call = BlobCallID(value: 1)
     let folder = ListedFolder(bucket: "bucket", prefix: "")

@@ -112,7 +112,7 @@ struct BlobSyncTests {
     #expect(try next.sync.changes().isEmpty)
   }
 
-  @Test func changesOfOneObjectAreSentInTheirOrder() throws {
+  @Test func changesOfOneObjectAreSentInOrder() throws {
     let client = try Client(remote)
     remote.isReachable = false
     try put(bytes(5000, seed: 1), "a", client)
@@ -175,7 +175,7 @@ struct BlobSyncTests {
   }
 
   /// Guards against an update that sends all known attributes and so overwrites other clients' changes.
-  @Test func anUpdateKeepsTheChangesOfOthers() throws {
+  @Test func anUpdateKeepsOtherClientsChanges() throws {
     let (first, second) = (try Client(remote), try Client(remote, life: 9))
     try put(bytes(3000), "a", first)
     first.scheduler.play(for: 0)
@@ -247,7 +247,7 @@ struct BlobSyncTests {
 
   /// Guards against disabling a bucket until the next restart because of an error that occurred before the
   /// commit was written.
-  @Test func aTemporaryLackOfFileDescriptorsStopsNothing() throws {
+  @Test func syncContinuesAfterATemporaryLackOfFileDescriptors() throws {
     let client = try Client(remote)
     try put(bytes(900_000, seed: 1), "sent", client)
     let cancelled = try put(bytes(5000, seed: 2), "cancelled", client)
@@ -268,7 +268,7 @@ struct BlobSyncTests {
   }
 
   /// A failed write on a full disk has changed nothing, so it can be retried.
-  @Test func aTemporarilyFullDiskStopsNothing() throws {
+  @Test func syncContinuesAfterATemporarilyFullDisk() throws {
     var options = SimulatedDisk.Options()
     options.capacity = 6 << 20
     let client = try Client(remote, SimulatedDisk(options: options))
@@ -318,7 +318,7 @@ struct BlobSyncTests {
   // MARK: Incorrect remotes
 
   /// Guards against fetching the content again without end.
-  @Test func aContentThatFailsVerificationIsAnErrorAfterThePatience() throws {
+  @Test func aContentThatFailsVerificationIsAnErrorAfterTheTimeout() throws {
     let wrong = WrongBlobRemote(remote)
     try putAtRemote(bytes(700_000), "a")
     let client = try Client(wrong)
@@ -469,7 +469,7 @@ struct BlobSyncTests {
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
   }
 
-  @Test func aTooLargeContentIsNotFetched() throws {
+  @Test func anOversizedContentIsNotFetched() throws {
     let client = try Client(remote)
     try putAtRemote(bytes(5000), "a")
     let size = Locked<UInt64>(0)
@@ -507,7 +507,7 @@ struct BlobSyncTests {
     #expect(try client.content("a") == bytes(1_500_000))
   }
 
-  @Test func aMissingObjectIsSearchedUntilThePatienceEnds() throws {
+  @Test func aMissingObjectIsSearchedUntilTheTimeout() throws {
     let client = try Client(remote)
     remote.isReachable = false
     let result = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)

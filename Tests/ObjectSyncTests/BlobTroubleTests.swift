@@ -449,7 +449,7 @@ struct BlobTroubleTests {
   }
 
   /// Guards against blaming the remote when the local disk is full.
-  @Test func aFullLocalDiskIsNotReportedAsRemoteSilence() throws {
+  @Test func aFullLocalDiskIsNotReportedAsARemoteTimeout() throws {
     let (client, change, makeRoom) = try waitingOnAFullDisk()
     remote.isReachable = true
     client.scheduler.play(for: 60_000_000)
@@ -462,7 +462,7 @@ struct BlobTroubleTests {
   }
 
   /// Guards against blaming the remote when an earlier content is unreadable on the local disk.
-  @Test func anUnreadableLocalFileIsNotReportedAsRemoteSilence() throws {
+  @Test func anUnreadableLocalFileIsNotReportedAsARemoteTimeout() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client, BlobSync.Watcher { _ in })
     client.scheduler.play(for: 60_000_000)
@@ -588,7 +588,7 @@ struct BlobTroubleTests {
   }
 
   /// Guards against reusing the number of a pending change after a record that cannot be decoded.
-  @Test func aForeignQueueRecordDoesNotAffectNumbering() throws {
+  @Test func anUndecodableQueueRecordDoesNotCauseNumberReuse() throws {
     let client = try BlobClient(remote)
     remote.isReachable = false
     _ = try put(bytes(10, seed: 1), "a", client)

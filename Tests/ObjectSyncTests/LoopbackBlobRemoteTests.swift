@@ -11,7 +11,7 @@ struct LoopbackBlobRemoteTests {
     RemoteObject(bucket: "bucket", name: "folder/name", byteCount: UInt64(count), contentType: "text/plain")
   }
 
-  @Test func anUploadInPiecesBecomesAnObject() throws {
+  @Test func aChunkedUploadCreatesAnObject() throws {
     try remote.append([1, 2, 3], at: 0, toUpload: "a")
     #expect(try remote.offset(ofUpload: "a") == 3)
     try remote.append([4], at: 3, toUpload: "a")
@@ -23,7 +23,7 @@ struct LoopbackBlobRemoteTests {
     #expect(remote.openSessions == 0)
   }
 
-  @Test func finishingTwiceHasNoSecondEffect() throws {
+  @Test func finishingAnUploadTwiceHasNoEffect() throws {
     try remote.append([1], at: 0, toUpload: "a")
     let first = try remote.finish(upload: "a", as: object(1))
     #expect(try remote.finish(upload: "a", as: object(1)) == first)

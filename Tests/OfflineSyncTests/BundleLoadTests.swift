@@ -48,7 +48,7 @@ import Testing
   }
 
   /// Time 0 means a pending write or unknown content, so it cannot be a document's version.
-  @Test func aDocumentWithTimeZeroIsNotPendingAndAnAbsentOneRevertsNothing() throws {
+  @Test func versionZeroInABundleIsNeitherPendingNorARevert() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
     let engine = SyncEngine(local)
@@ -67,7 +67,7 @@ import Testing
     #expect(try engine.brokenInvariant() == nil)
   }
 
-  @Test func anOlderBundleRevertsNothingAndKeepsPendingWrites() throws {
+  @Test func anOlderBundleRevertsNoDocumentAndKeepsPendingWrites() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client")
     let engine = SyncEngine(local)

@@ -16,7 +16,7 @@ import Testing
     return try LocalStore(store, user: nil, collector: .lru, client: "client")
   }
 
-  @Test func aNewClientStoreIsACacheAtOnce() throws {
+  @Test func aNewClientStoreIsMarkedAsACacheImmediately() throws {
     let disk = SimulatedDisk()
     let local = try open(disk)
     try local.store.close()
@@ -27,7 +27,7 @@ import Testing
     try store.close()
   }
 
-  @Test func aStopWritesResumeTokens() throws {
+  @Test func stoppingPersistsResumeTokens() throws {
     let disk = SimulatedDisk()
     let world = try LoopbackWorld()
     try world.authority.commit([.set(DocumentPath(unchecked: ["rooms", "a"]), StoredMap())])

@@ -43,7 +43,7 @@ import Testing
     return try engine.handle(.write([.set(path, StoredMap())], at: time, nil))
   }
 
-  @Test func withoutARemoteListenerTheOthersSeeTheCache() throws {
+  @Test func withoutARemoteListenerCacheListenersSeeTheCache() throws {
     let (asks, cache, late) = (ListenerID(1), ListenerID(2), ListenerID(3))
     let rules = ListenRules(includesMetadataChanges: true)
     let cacheRules = ListenRules(includesMetadataChanges: true, isCacheOnly: true)

@@ -6,7 +6,7 @@ import OfflineSync
 import Testing
 
 @Suite struct LocalViewTests {
-  @Test func withoutARemoteNothingIsPendingAndOnlyCacheReadsAreFromCache() throws {
+  @Test func withoutARemoteNoWriteIsPendingAndOnlyCacheReadsAreFromCache() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     defer { try? FileManager.default.removeItem(at: folder) }
     let view = LocalView(over: try DocumentStore.open(folder.path))

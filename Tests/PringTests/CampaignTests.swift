@@ -14,7 +14,7 @@ extension PringTests {
     }
 
     @Test(arguments: [1 as UInt64, 2])
-    func linksAndCountsOfSeveralClientsAreWhatTheirStepsAddUpTo(seed: UInt64) async throws {
+    func linksAndCountsEqualTheSumOfAllClientSteps(seed: UInt64) async throws {
       try await inFolder { folder in
         let summary = try await LayerHistory(seed: seed, folder: folder).run()
         #expect(summary.failure == nil, "seed \(seed)")
@@ -23,7 +23,7 @@ extension PringTests {
     }
 
     @Test(arguments: [false, true])
-    func whatALifeLeavesToBeSentIsThereInTheEnd(hasRemote: Bool) async throws {
+    func writesPendingAtTerminationAreAppliedAfterARestart(hasRemote: Bool) async throws {
       try await inFolder { folder in
         var model = LayerModel()
         for life in 0..<2 {

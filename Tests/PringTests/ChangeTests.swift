@@ -11,7 +11,7 @@ extension PringTests {
   @Suite final class Changes {
     private let app = TestApp()
 
-    @Test func aNumberOfAnotherTypeIsAnotherNumber() async throws {
+    @Test func changingANumbersTypeIsAChange() async throws {
       let saved = Everything(id: "numbers")
       try await saved.save()
       let found = try #require(try await Everything.get("numbers"))
@@ -24,7 +24,7 @@ extension PringTests {
       #expect(found.updateValue.isEmpty)
     }
 
-    @Test func textThatOnlyLooksTheSameIsAnotherText() {
+    @Test func canonicallyEquivalentTextIsAChange() {
       let all = Everything(
         id: "a", value: ["tags": ["\u{e9}": true], "counts": ["\u{e9}": 1], "map": ["\u{e9}": 1]])
       #expect(all.updateValue.isEmpty)
@@ -34,7 +34,7 @@ extension PringTests {
       #expect(Set(all.updateValue.keys) == ["tags", "counts", "map"])
     }
 
-    @Test func onlyWhatHasChangedIsWritten() async throws {
+    @Test func anUpdateWritesOnlyChangedFields() async throws {
       let item = Item(id: "a")
       item.name = "n"
       #expect(Set(item.updateValue.keys) == ["name"])
@@ -53,7 +53,7 @@ extension PringTests {
 
     /// The bug: if the second update completed first, the first update was treated as the latest one. The
     /// next update then wrote the values of the second update again.
-    @Test func whereTheLastUpdateLandsFirstNothingIsWrittenTwice() async throws {
+    @Test func updatesThatCompleteOutOfOrderWriteNothingTwice() async throws {
       let item = Item(id: "a")
       try await item.save()
       item.name = "first"
@@ -70,7 +70,7 @@ extension PringTests {
       #expect(item.updateValue.isEmpty && item.pringTakeOff() == nil)
     }
 
-    @Test func aMapIsReplacedAsAWhole() async throws {
+    @Test func anUpdateReplacesAMapAsAWhole() async throws {
       let item = Item(id: "a")
       item.tags = ["a", "b"]
       try await item.save()
@@ -80,7 +80,7 @@ extension PringTests {
       #expect(try await fields(item)?["tags"] as? [String: Bool] == ["b": true])
     }
 
-    @Test func whatIsChangedBackHasNotChanged() {
+    @Test func aRevertedChangeIsNotAChange() {
       let item = Item(id: "a", value: ["price": 1.5])
       item.price = 2
       item.price = 1.5
@@ -91,7 +91,7 @@ extension PringTests {
       #expect(item.updateValue.count == 1)
     }
 
-    @Test func aFieldRemembersThatItWasSet() async throws {
+    @Test func anAssignmentMarksItsFieldAsChanged() async throws {
       let touched = Touched(id: "a")
       #expect(touched.updateValue.isEmpty && touched.rawValue["nick"] == nil)
       touched.nick = nil
@@ -110,7 +110,7 @@ extension PringTests {
       #expect(query == Touched.reference.whereField("score", isEqualTo: 5))
     }
 
-    @Test func entriesByHandAreWritten() async throws {
+    @Test func manualUpdateEntriesAreWritten() async throws {
       let item = Item(id: "a")
       try await item.save()
       item.update(key: "extra.dot", value: 1)
@@ -126,7 +126,7 @@ extension PringTests {
       #expect(item.updateValue.isEmpty)
     }
 
-    @Test func whatChangesDuringAnUpdateIsForTheNextOne() async throws {
+    @Test func changesDuringAnUpdateAreWrittenByTheNextUpdate() async throws {
       let item = Item(id: "a")
       try await item.save()
       item.name = "first"
@@ -140,7 +140,7 @@ extension PringTests {
       #expect(try await fields(item)?["price"] as? Double == 3)
     }
 
-    @Test func twoUpdatesAtOnceWriteEachChangeOnce() async throws {
+    @Test func concurrentUpdatesWriteEachChangeOnce() async throws {
       let item = Item(id: "a")
       try await item.save()
       item.name = "first"
@@ -157,7 +157,7 @@ extension PringTests {
       #expect(item.updateValue.isEmpty)
     }
 
-    @Test func whatAFailedUpdateDidNotWriteIsWrittenByTheNext() async throws {
+    @Test func changesOfAFailedUpdateAreWrittenByTheNextUpdate() async throws {
       let item = Item(id: "a")
       try await item.save()
       item.name = "n"
@@ -188,7 +188,7 @@ extension PringTests {
     /// The bug: when the second update completed, the object's state at that update was treated as completely
     /// stored. The changes of the failed first update were lost.
     @Test(arguments: [false, true])
-    func membersThatAFailedUpdateDidNotWriteAreWrittenByTheNext(otherIsOfTheList: Bool) async throws {
+    func listMembersOfAFailedUpdateAreWrittenByTheNextUpdate(otherIsOfTheList: Bool) async throws {
       let room = Room(id: "r")
       let (kept, gone) = (Item(id: "kept"), Item(id: "gone"))
       room.shelf.append(kept)
@@ -216,7 +216,7 @@ extension PringTests {
       #expect(room.updateValue.isEmpty && room.pringTakeOff() == nil)
     }
 
-    @Test func whatWasWrittenBesideAFailedUpdateIsRemovedAllTheSame() async throws {
+    @Test func aMemberWrittenConcurrentlyWithAFailedUpdateCanBeRemoved() async throws {
       let room = Room(id: "r")
       try await room.save()
       room.shelf.append(Item(id: "a"))
@@ -235,7 +235,7 @@ extension PringTests {
 
     private let failure = DocumentError(kind: .lostCompletion, description: "a test")
 
-    @Test func anUpdateDoesNotRewriteTheFieldsOfTheOneInProgress() async throws {
+    @Test func anUpdateOmitsTheFieldsOfAnUpdateInProgress() async throws {
       let item = Item(id: "a")
       try await item.save()
       item.name = "n"
@@ -254,7 +254,7 @@ extension PringTests {
       #expect(item.updateValue.isEmpty && item.pringTakeOff() == nil)
     }
 
-    @Test func anEarlierUpdateDoesNotStandForALaterOneThatFailed() async throws {
+    @Test func anEarlierUpdateDoesNotClearTheChangesOfALaterFailedUpdate() async throws {
       let item = Item(id: "a")
       try await item.save()
       item.name = "first"
@@ -270,7 +270,7 @@ extension PringTests {
       #expect(changes.map(\.path) == [["name"]] && changes[0].value as? String == "second")
     }
 
-    @Test func whatNoDocumentCanHoldIsAnError() async throws {
+    @Test func savingUnstorableValuesIsAnError() async throws {
       let item = Item(id: "a")
       item.tags = [""]
       await #expect(throws: (any Error).self) { try await item.save() }
@@ -280,7 +280,7 @@ extension PringTests {
       #expect(item.isSaved)
     }
 
-    @Test func updatingWhatIsNotSavedWritesAllOfIt() async throws {
+    @Test func updatingAnUnsavedObjectWritesAllFields() async throws {
       let item = Item(id: "a")
       item.name = "n"
       try await item.update()
@@ -289,7 +289,7 @@ extension PringTests {
       #expect(item.createdAt == stored["createdAt"] as? Timestamp)
     }
 
-    @Test func completionsTellHowItWent() async throws {
+    @Test func completionsReportReferenceAndError() async throws {
       let item = Item(id: "a")
       let (reference, error, isThere) = await told { heard in
         item.save { heard(($0, $1, TestApp.isCallbackQueue)) }

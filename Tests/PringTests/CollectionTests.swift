@@ -23,7 +23,7 @@ extension PringTests {
 
     // MARK: Documents of other apps
 
-    @Test func idsThatNoDocumentCanHaveAreLeftOut() async throws {
+    @Test func invalidDocumentIDsAreOmitted() async throws {
       try await Firestore.firestore().document("version/1/room/r").setData([
         "shelf": ["a/b": ["name": "x"], "c": ["name": "z"]], "guest": "x/y",
       ])
@@ -33,7 +33,7 @@ extension PringTests {
       #expect(object == nil && error)
     }
 
-    @Test func whoReferToEachOtherAreWrittenOnce() async throws {
+    @Test func objectsWithMutualReferencesAreWrittenOnce() async throws {
       let (one, two) = (Linked(id: "1"), Linked(id: "2"))
       one.other.set(two)
       two.other.set(one)
@@ -67,7 +67,7 @@ extension PringTests {
       #expect(removed.path == "version/1/item/a" && !removed.isSaved)
     }
 
-    @Test func whatWasSavedElsewhereIsWrittenWhole() async throws {
+    @Test func aMemberSavedElsewhereIsWrittenInFull() async throws {
       let member = item("a", "A")
       try await member.save()
       let room = Room(id: "r")
@@ -78,7 +78,7 @@ extension PringTests {
       #expect(member.isSaved && member.path == "version/1/room/r/items/a")
     }
 
-    @Test func aCollectionIsOneOfItsLoadedMembers() {
+    @Test func aCollectionContainsItsLoadedMembers() {
       let room = Room(id: "r")
       room.items.insert([item("a"), item("b"), item("c")])
       let items = room.items
@@ -94,7 +94,7 @@ extension PringTests {
       #expect(items.map(\.id) == ["a", "c"])
     }
 
-    @Test func documentsOfACollectionAreReachedById() async throws {
+    @Test func documentsOfACollectionAreFoundByID() async throws {
       let room = Room(id: "r")
       room.items.insert(item("a", "A"))
       try await room.save()
@@ -115,7 +115,7 @@ extension PringTests {
       #expect(try await fields("version/1/room/r/items/a") == nil && room.items.isEmpty)
     }
 
-    @Test func chainsOfDocumentsAreReached() async throws {
+    @Test func chainedDocCallsResolvePaths() async throws {
       let friend = Room(id: "r", value: [:]).members.doc("m").friends.doc("f")
       #expect(friend.path == "version/1/members/f")
       let nested = Room(id: "r", value: [:]).items
@@ -146,7 +146,7 @@ extension PringTests {
       #expect(found.items.doc("a").path == "version/1/crate/c/items/a")
     }
 
-    @Test func membersOfAPlainCollectionWithALiteralOrATypeOfItsOwnLiveBelowTheirParent() async throws {
+    @Test func plainCollectionsWithLiteralsOrOwnTypesStoreMembersBelowTheParent() async throws {
       let crate = Crate(id: "c")
       crate.tools.insert(item("t"))
       try await crate.save()
@@ -155,7 +155,7 @@ extension PringTests {
       #expect(try await ids("version/1/item") == [])
     }
 
-    @Test func aSavedMemberOfAPlainCollectionIsWrittenWholeBelowItsParent() async throws {
+    @Test func aSavedMemberOfAPlainCollectionIsWrittenInFullBelowItsParent() async throws {
       let member = item("a", "A")
       try await member.save()
       let crate = Crate(id: "c", value: [:])
@@ -177,7 +177,7 @@ extension PringTests {
     }
 
     @Test(arguments: [false, true])
-    func aBatchDeletesTheDocumentOfAnObjectAlone(isPacked: Bool) async throws {
+    func batchDeleteLeavesCollectionMembers(isPacked: Bool) async throws {
       let room = try await fullRoom()
       room.items.insert(item("c"))
       let batch = Firestore.firestore().batch()
@@ -194,7 +194,7 @@ extension PringTests {
       #expect(try await ids("version/1/room/r/items") == ["a", "b", "c"])
     }
 
-    @Test func aDeletionWithLoadedMembersHasItsOwnName() async throws {
+    @Test func deleteWithLoadedMembersDeletesMembersAndLinks() async throws {
       let room = try await fullRoom()
       room.items.insert(item("c"))
       try await room.update()
@@ -209,7 +209,7 @@ extension PringTests {
       #expect(try await ids("version/1/members") == ["ada", "eve"] && members.allSatisfy { $0.isSaved })
     }
 
-    @Test func aDeletionWithLoadedMembersReachesThoseOfMembers() async throws {
+    @Test func deleteWithLoadedMembersIsRecursive() async throws {
       let (outer, inner) = (Crates(id: "o"), Crates(id: "i"))
       outer.crates.insert(inner)
       inner.crates.insert(Crates(id: "x"))
@@ -221,7 +221,7 @@ extension PringTests {
       #expect(try await ids("\(below)/crates") == [])
     }
 
-    @Test func aHardRemovalLeavesWhatIsBelowTheMember() async throws {
+    @Test func hardRemovalLeavesSubcollectionsOfTheMember() async throws {
       let (ada, eve) = (Member(id: "ada"), Member(id: "eve"))
       ada.friends.insert(eve)
       let room = Room(id: "r")
@@ -235,7 +235,7 @@ extension PringTests {
 
     // MARK: References
 
-    @Test func linksLeadToMembersElsewhere() async throws {
+    @Test func relationsStoreLinksToMembersElsewhere() async throws {
       let room = Room(id: "r")
       let ada = Member(id: "ada")
       ada.name = "Ada"
@@ -253,7 +253,7 @@ extension PringTests {
       #expect(try await fields(ada) != nil)
     }
 
-    @Test func aLinkIsRenewedByInsertingItsMemberAgain() async throws {
+    @Test func reinsertingAMemberUpdatesItsLinkTime() async throws {
       let room = Room(id: "r")
       let ada = Member(id: "ada")
       room.members.insert(ada)
@@ -266,7 +266,7 @@ extension PringTests {
       #expect(try #require(old["updatedAt"] as? Timestamp) < #require(new["updatedAt"] as? Timestamp))
     }
 
-    @Test func linksCarryFieldsIfTheClassSaysSo() async throws {
+    @Test func linksCopyFieldsOfReplicatedClasses() async throws {
       let album = Album(id: "x")
       let song = Copied(id: "s")
       song.name = "song"
@@ -280,7 +280,7 @@ extension PringTests {
       #expect(songs.map(\.id) == ["s"])
     }
 
-    @Test func membersThatReferToEachOtherAreSavedTogether() async throws {
+    @Test func membersWithMutualReferencesAreSavedTogether() async throws {
       let (ada, eve) = (Member(id: "ada"), Member(id: "eve"))
       ada.friends.insert(eve)
       eve.friends.insert(ada)
@@ -289,7 +289,7 @@ extension PringTests {
       #expect(try await ids("version/1/members/eve/friends") == ["ada"])
     }
 
-    @Test func aHardRemovalDeletesTheMemberAsWell() async throws {
+    @Test func hardRemovalAlsoDeletesTheMemberDocument() async throws {
       let room = Room(id: "r")
       let members = ["ada", "eve"].map { Member(id: $0) }
       room.members.insert(members)
@@ -300,7 +300,7 @@ extension PringTests {
       #expect(try await ids("version/1/members") == [] && !members[0].isSaved)
     }
 
-    @Test func idsThatOnlyLookTheSameAreTwoMembers() async throws {
+    @Test func canonicallyEquivalentIDsAreDistinctMembers() async throws {
       let (short, long) = ("\u{e9}", "e\u{301}")
       let room = Room(id: "r")
       room.items.insert([item(short, "short"), item(long, "long")])
@@ -345,7 +345,7 @@ extension PringTests {
       #expect(nothing.0 == nil && nothing.1 == nil)
     }
 
-    @Test func anUpdateWritesTheChangesOfAReferredObject() async throws {
+    @Test func anUpdateAlsoUpdatesReferencedObjects() async throws {
       let room = Room(id: "r")
       let ada = Member(id: "ada")
       room.owner.set(ada)
@@ -357,7 +357,7 @@ extension PringTests {
 
     // MARK: Lists
 
-    @Test func listsAreMapsInsideTheDocument() async throws {
+    @Test func listsAreStoredAsMapsInTheDocument() async throws {
       let room = Room(id: "r")
       room.shelf.append(item("b", "B"))
       room.shelf.append(item("a", "A"))
@@ -379,7 +379,7 @@ extension PringTests {
       #expect((try await fields(room)?["shelf"] as? [String: Any])?.keys.map { $0 } == ["a"])
     }
 
-    @Test func theEndOfAListIsNoTrap() {
+    @Test func iteratingAnEmptyListDoesNotTrap() {
       let room = Room(id: "r")
       #expect(room.shelf.isEmpty && room.shelf.first == nil && room.shelf.keys.isEmpty)
       for _ in room.shelf { #expect(Bool(false)) }

@@ -41,7 +41,7 @@ extension PringTests {
       return (ContinuousClock.now - start) / .nanoseconds(1) / Double(count)
     }
 
-    @Test func propertiesAndSavesCostAboutWhatTheyDoInBallcap() async throws {
+    @Test func propertyAccessAndSaveCostIsSimilarToBallcap() async throws {
       let settings = Firestore.firestore().settings
       settings.durability = .buffered
       Firestore.firestore().settings = settings

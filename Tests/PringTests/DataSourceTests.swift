@@ -36,7 +36,7 @@ extension PringTests {
       return options
     }
 
-    @Test func aSourceTellsItsFirstObjectsAndThenEachChange() async throws {
+    @Test func aDataSourceReportsInitialObjectsThenEachChange() async throws {
       try await make("a", 1)
       try await make("b", 2)
       let heard = Heard<String>()
@@ -55,7 +55,7 @@ extension PringTests {
     }
 
     /// Two Unicode compositions of the same text are two ids.
-    @Test func idsThatOnlyLookTheSameAreTwoRows() async throws {
+    @Test func canonicallyEquivalentIDsAreDistinctRows() async throws {
       let (short, long) = ("\u{e9}", "e\u{301}")
       try await make(short, 1)
       try await make(long, 2)
@@ -78,7 +78,7 @@ extension PringTests {
       source.stop()
     }
 
-    @Test func anEmptyResultIsToldAndTheNextOneIsTheFirst() async throws {
+    @Test func anEmptyResultIsReportedAndTheNextChangeIsInitial() async throws {
       let heard = Heard<String>()
       let source = Item.query.dataSource(options: options)
       log(source, heard)
@@ -93,7 +93,7 @@ extension PringTests {
       source.stop()
     }
 
-    @Test func pagesFollowEachOther() async throws {
+    @Test func pagesAreLoadedInSequence() async throws {
       for id in ["a", "b", "c"] { try await make(id) }
       let heard = Heard<String>()
       let source = Item.order(by: "createdAt").limit(to: 2).dataSource()
@@ -111,7 +111,7 @@ extension PringTests {
     /// The bug: a request for a page that starts at a pending server timestamp ended the program. Such a
     /// timestamp cannot be a cursor.
     @Test(arguments: [false, true])
-    func pagesContinueNextToTimesThatTheRemoteHasStillToSet(descending: Bool) async throws {
+    func pagingContinuesAcrossPendingServerTimestamps(descending: Bool) async throws {
       let firestore = try app.storeWithRemote()
       try await firestore.disableNetwork()
       let items = firestore.collection("items")
@@ -132,7 +132,7 @@ extension PringTests {
       try await firestore.terminate()
     }
 
-    @Test func descriptorsAndPredicatesDecideWhatIsShown() async throws {
+    @Test func descriptorsAndPredicatesSortAndFilterObjects() async throws {
       for (id, price) in [("a", 3.0), ("b", 1), ("c", 2), ("d", 0)] { try await make(id, price) }
       let options = options
       options.sortDescriptors = [NSSortDescriptor(keyPath: \Item.price, ascending: false)]
@@ -166,7 +166,7 @@ extension PringTests {
       source.stop()
     }
 
-    @Test func parsedObjectsEnterTheListWhenTheyAreDone() async throws {
+    @Test func objectsAreAddedAfterParsing() async throws {
       try await make("a")
       try await make("b")
       let answers = Heard<(Item, (Item) -> Void)>()
@@ -183,7 +183,7 @@ extension PringTests {
       source.stop()
     }
 
-    @Test func whatComesTooLateIsReportedAndStillCounts() async throws {
+    @Test func objectsParsedAfterTheTimeoutAreReportedAndInserted() async throws {
       try await make("a")
       try await make("b")
       let options = options
@@ -206,7 +206,7 @@ extension PringTests {
       source.stop()
     }
 
-    @Test func documentsAreRemovedAndObservedByTheirPlace() async throws {
+    @Test func documentsAreRemovedAndObservedByIndex() async throws {
       try await make("a")
       let heard = Heard<String>()
       let source = Item.query.dataSource(options: options)
@@ -221,7 +221,7 @@ extension PringTests {
       source.stop()
     }
 
-    @Test func aSourceOfObjectsIsACollection() {
+    @Test func aDataSourceOfObjectsIsACollection() {
       let source: DataSource<Item> = [Item(id: "a"), Item(id: "b")]
       #expect(source.count == 2 && source.first?.id == "a" && source.last?.id == "b" && source[1].id == "b")
       source.insert(Item(id: "b"))
@@ -239,7 +239,7 @@ extension PringTests {
       #expect(sorted.keys == ["y", "x"])
     }
 
-    @Test func rowsAreWhereASimpleListHasThem() {
+    @Test func rowPositionsMatchASimpleArray() {
       var random = SystemRandomNumberGenerator()
       for order in [ElementOrder.none, .user { ($0 as! Item).price < ($1 as! Item).price }] {
         var rows = Rows<Item>([], order)
@@ -271,7 +271,7 @@ extension PringTests {
 
     // MARK: Queries
 
-    @Test func keyPathsNameTheirProperties() {
+    @Test func keyPathsResolveToFieldNames() {
       func query(_ query: DataSource<Everything>.Query) -> FirebaseFirestore.Query { query.query }
       let all = Everything.reference
       #expect(query(Everything.where(\.text, isEqualTo: "a")) == all.whereField("text", isEqualTo: "a"))
@@ -298,7 +298,7 @@ extension PringTests {
       #expect(cheap == items.whereField("price", isLessThanOrEqualTo: 1))
     }
 
-    @Test func keyPathsNameEncodedEnums() {
+    @Test func keyPathsOfEncodedEnumsResolveToFields() {
       func query(_ query: DataSource<Coded>.Query) -> FirebaseFirestore.Query { query.query }
       let all = Coded.reference
       #expect(query(Coded.where(\.kind, isEqualTo: 1)) == all.whereField("kind", isEqualTo: 1))
@@ -320,7 +320,7 @@ extension PringTests {
     }
 
     /// The bug: a key path whose property could not be determined ended the program.
-    @Test func aQueryByAKeyPathWithoutAFieldFailsWhenItIsAsked() async throws {
+    @Test func aQueryByAKeyPathWithoutAFieldFailsWhenRun() async throws {
       let keyPaths: [PartialKeyPath<Coded>] = [\.shape, \.computed, \.text.count]
       for keyPath in keyPaths {
         let query = Coded.limit(to: 3).where(keyPath, isEqualTo: 1).order(by: "text")
@@ -343,7 +343,7 @@ extension PringTests {
       #expect(await told { heard in ordered.get { heard($0 == nil && $1 is DocumentError) } })
     }
 
-    @Test func whatThePredicateAcceptsNoMoreLeavesTheList() async throws {
+    @Test func objectsThatStopMatchingThePredicateAreRemoved() async throws {
       for (id, price) in [("a", 2.0), ("b", 3)] { try await make(id, price) }
       let isDear = NSPredicate { fields, _ in
         ((fields as? [String: Any])?["price"] as? Double ?? 0) > 1.5
@@ -358,7 +358,7 @@ extension PringTests {
       #expect(app.onCallbackQueue { source.documents.keys } == ["b"])
     }
 
-    @Test func everyStepIsThatOfTheDatabase() async throws {
+    @Test func queryStepsEqualThoseOfFirestore() async throws {
       for (id, price) in [("a", 1.0), ("b", 2), ("c", 3)] { try await make(id, price) }
       let items = Item.reference.order(by: "price")
       let base = Item.order(by: "price")

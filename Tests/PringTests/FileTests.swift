@@ -24,12 +24,12 @@ extension PringTests {
       (.lzh, "application/x-lzh", "lzh"), (.jpeg, "image/jpeg", "jpg"), (.pjpeg, "image/pjpeg", "jpg"),
       (.png, "image/png", "png"), (.gif, "image/gif", "gif"), (.mp4, "video/mp4", "mp4"),
       (.octetStream("bin"), "application/octet-stream", "bin"), (.custom("a/b", "c"), "a/b", "c"),
-    ]) func everyKindHasItsTextAndItsExtension(type: File.MIMEType, value: String, ext: String) {
+    ]) func everyMIMETypeHasItsTextAndExtension(type: File.MIMEType, value: String, ext: String) {
       #expect(type.rawValue == value && type.fileExtension == ext)
       #expect(File.MIMEType(rawValue: value, ext: ext)?.rawValue == value)
     }
 
-    @Test func namesGetTheirExtension() {
+    @Test func fileNamesGetTheirExtension() {
       #expect(file("a").name == "a.txt" && file("a.csv").name == "a.csv" && file(".x").name == ".x.txt")
       #expect(File(data: text).name != File(data: text).name)
       #expect(File(url: URL(fileURLWithPath: "/a"), name: "b", mimeType: .octetStream("")).name == "b")
@@ -53,7 +53,7 @@ extension PringTests {
       #expect(found.additionalData?["width"] as? Int == 10 && found.additionalData?["none"] is NSNull)
     }
 
-    @Test func bytesAreLoadedThroughThePlaceOfTheFile() async throws {
+    @Test func fileDataIsLoadedFromItsStorageReference() async throws {
       let member = Member(id: "m")
       member.picture = file("picture")
       try await member.save()
@@ -81,7 +81,7 @@ extension PringTests {
     }
 
     /// The bug: the file of the failed update was treated as the stored one.
-    @Test func theFileThatAFailedUpdateWasToReplaceIsDeletedByTheNext() async throws {
+    @Test func afterAFailedUpdateTheNextUpdateDeletesTheReplacedFile() async throws {
       let member = Member(id: "m")
       member.picture = file("old")
       try await member.save()
@@ -102,7 +102,7 @@ extension PringTests {
       #expect(try await Member.get("m")?.picture?.name == "new.txt")
     }
 
-    @Test func aFileThatIsMarkedIsDeleted() async throws {
+    @Test func anUpdateDeletesAFileMarkedForDeletion() async throws {
       let member = Member(id: "m")
       member.picture = file("a")
       try await member.save()
@@ -115,7 +115,7 @@ extension PringTests {
       #expect(await bytes("version/1/members/m/picture/a.txt") == nil)
     }
 
-    @Test func filesOfAnArrayComeAndGo() async throws {
+    @Test func filesOfAnArrayAreUploadedAndDeleted() async throws {
       let room = Room(id: "r")
       room.pages = [file("a"), file("b")]
       let tasks = Heard<[String]>()
@@ -135,7 +135,7 @@ extension PringTests {
       #expect(await bytes("version/1/room/r/pages/b.txt") == nil)
     }
 
-    @Test func filesOfNestedObjectsAreFoundAgain() async throws {
+    @Test func filesOfNestedObjectsAreReadBack() async throws {
       let shop = Shop(id: "s")
       shop.home.plan = file("plan")
       shop.branch = Address()
@@ -158,7 +158,7 @@ extension PringTests {
       #expect(try await fields(member) == nil)
     }
 
-    @Test func aFileThatCannotBeUploadedIsAnErrorAndNothingIsWritten() async throws {
+    @Test func aFailedUploadIsAnErrorAndNothingIsWritten() async throws {
       let member = Member(id: "m")
       member.picture = File(name: "empty")
       let (reference, error) = await told { heard in member.save { heard(($0, $1)) } }
@@ -166,7 +166,7 @@ extension PringTests {
       #expect(try await fields(member) == nil)
     }
 
-    @Test func uploadsThatTakeTooLongAreCancelled() async throws {
+    @Test func uploadsAreCancelledAtTheTimeout() async throws {
       let member = Member(id: "m")
       member.picture = File(data: Data(count: 64 << 20), name: "large")
       let container = UploadContainer()
@@ -178,7 +178,7 @@ extension PringTests {
       #expect((error as? DocumentError)?.kind == .timeout)
     }
 
-    @Test func deletingAFileByItselfIsWrittenByTheNextUpdate() async throws {
+    @Test func theNextUpdateRecordsADirectFileDeletion() async throws {
       let member = Member(id: "m")
       member.picture = file("a")
       try await member.save()
@@ -190,7 +190,7 @@ extension PringTests {
       #expect(await told { heard in picture.delete { heard($0 is StorageError) } })
     }
 
-    @Test func aLocalFileIsUploadedAsItIs() async throws {
+    @Test func aLocalFileIsUploadedUnchanged() async throws {
       let local = app.folder.appendingPathComponent("local.txt")
       try FileManager.default.createDirectory(at: app.folder, withIntermediateDirectories: true)
       try text.write(to: local)

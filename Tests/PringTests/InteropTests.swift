@@ -156,7 +156,7 @@ extension PringTests {
       #expect(try await Ballcap.Document<CardModel>.get(id: "c")?.data == expected)
     }
 
-    @Test func whatGoesThroughBothComesBackAsItWas() async throws {
+    @Test func valuesRoundTripThroughBallcapUnchanged() async throws {
       let sheet = Sheet(id: "s")
       (sheet.amount, sheet.place) = (3, Card.reference.document("c"))
       sheet.picture = Pring.File(data: Data("p".utf8), name: "portrait", mimeType: .png)

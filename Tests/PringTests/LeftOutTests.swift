@@ -29,7 +29,7 @@ extension PringTests {
     private let app = TestApp()
 
     #if DEBUG
-    @Test func whatIsNotStoredIsNamedOnceWithTheReason() async throws {
+    @Test func propertiesThatAreNotStoredAreLoggedOnceWithTheReason() async throws {
       let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         FirebaseApp.configure(
           options: FirebaseOptions(directory: FileManager.default.temporaryDirectory))
@@ -45,7 +45,7 @@ extension PringTests {
     }
     #endif
 
-    @Test func everythingElseIsStored() {
+    @Test func allStorablePropertiesAreStored() {
       #expect(Set(Dim().rawValue.keys) == ["name", "known", "loose"])
       let read = Dim(id: "a", value: ["loose": ["b": 2], "kind": "x", "words": ["y"], "neighbour": "z"])
       #expect(read.loose["b"] as? Int == 2 && read.kind == .bright && read.words == ["n"])

@@ -14,7 +14,7 @@ extension PringTests {
 
     // MARK: Locations
 
-    @Test func aClassHasItsPlaceFromItsNameAndVersion() {
+    @Test func theCollectionPathComesFromClassNameAndVersion() {
       #expect(Item.modelVersion == 1 && Item.modelName == "item" && Item.path == "version/1/item")
       #expect(Item.reference.path == "version/1/item" && Item.storageRef.fullPath == "version/1/item")
       #expect(Member.path == "version/1/members" && !Item.shouldBeReplicated)
@@ -25,7 +25,7 @@ extension PringTests {
       #expect(Item().id.utf8.count == 20 && Item().id != Item().id)
     }
 
-    @Test func eachInitialiserHasItsState() async throws {
+    @Test func initialisersSetIsSavedAndFields() async throws {
       #expect(!Item().isSaved && !Item(id: "a").isSaved)
       let known = Item(id: "a", value: ["name": "n", "createdAt": Timestamp(seconds: 5, nanoseconds: 0)])
       #expect(known.isSaved && known.name == "n" && known.price == 0 && known.createdAt.seconds == 5)
@@ -41,7 +41,7 @@ extension PringTests {
 
     // MARK: Fields
 
-    @Test func everyTypeIsStoredAndReadBack() async throws {
+    @Test func everySupportedTypeRoundTrips() async throws {
       let all = Everything(id: "a")
       all.note = "n"
       all.maybeFlag = false
@@ -69,7 +69,7 @@ extension PringTests {
       #expect(stored["createdAt"] is Timestamp && stored["updatedAt"] is Timestamp)
     }
 
-    @Test func otherFormsAreUnderstood() {
+    @Test func alternativeStoredFormsAreDecoded() {
       let read = Everything(
         id: "a",
         value: [
@@ -80,7 +80,7 @@ extension PringTests {
       #expect(read.target?.path == "a/b" && read.count == 3 && read.ratio == 2)
     }
 
-    @Test func whatIsOfAnotherTypeLeavesTheDefault() {
+    @Test func aFieldOfAnotherTypeKeepsTheDefault() {
       let read = Everything(
         id: "a",
         value: [
@@ -95,14 +95,14 @@ extension PringTests {
       #expect(read.target == nil && read.updateValue.isEmpty)
     }
 
-    @Test func valuesCarryTheTimesOfTheCommit() {
+    @Test func valueContainsServerTimestampsAndRawValueDoesNot() {
       let item = Item()
       #expect(Set(item.rawValue.keys) == ["price", "tags"])
       #expect(item.value["createdAt"] is FieldValue && item.value["updatedAt"] is FieldValue)
       #expect(Item(id: "a", value: [:]).value["createdAt"] == nil)
     }
 
-    @Test func propertiesAreReachedByName() {
+    @Test func propertiesAreReadAndSetByName() {
       let item = BetterItem()
       item["name"] = "n"
       item["stars"] = 4
@@ -119,7 +119,7 @@ extension PringTests {
       #expect(touched.description.contains("\n  score: Optional(7)\n"))
     }
 
-    @Test func kindsOfValuesAreTold() {
+    @Test func dataTypeClassifiesValues() {
       func kind(_ value: Any?) -> String {
         String(describing: DataType(key: "k", value: value)).prefix { $0 != "(" }.description
       }
@@ -144,7 +144,7 @@ extension PringTests {
 
     // MARK: Nested objects
 
-    @Test func objectsInsideObjectsAreMaps() async throws {
+    @Test func nestedObjectsAreStoredAsMaps() async throws {
       let shop = Shop(id: "s")
       shop.home.city = "Bern"
       shop.branch = Address()
@@ -168,7 +168,7 @@ extension PringTests {
 
     // MARK: Reading and listening
 
-    @Test func missingDocumentsAreNoErrors() async throws {
+    @Test func missingDocumentsAreNotErrors() async throws {
       let (item, error) = await told { heard in Item.get("none") { heard(($0, $1)) } }
       #expect(item == nil && error == nil)
       #expect(try await Item.get("none") == nil)
@@ -191,7 +191,7 @@ extension PringTests {
       registration.remove()
     }
 
-    @Test func aReferenceReadsAnObjectOfTheClassOfItsArgument() async throws {
+    @Test func aReferenceReadsAnObjectOfItsArgumentsClass() async throws {
       try await Firestore.firestore().document("x/y").setData(["name": "n"])
       let (item, _) = await told { heard in
         Firestore.firestore().document("x/y").get(Item()) { heard(($0, $1)) }

@@ -32,7 +32,7 @@ extension PringTests {
 
     // MARK: One read
 
-    @Test func aReadOfLinksIsToldThoughNothingKeepsTheSource() async throws {
+    @Test func aReadOfLinksCompletesWithoutARetainedDataSource() async throws {
       let room = try await room("ada", "eve")
       let keys = await told { heard in
         room.members.query.dataSource().onCompleted { _, members in heard(members.keys) }.get()
@@ -40,7 +40,7 @@ extension PringTests {
       #expect(keys == ["ada", "eve"])
     }
 
-    @Test func eachInsertionAndTheEndOfThePageAreToldThoughNothingKeepsTheSource() async throws {
+    @Test func insertionsAndPageEndArriveWithoutARetainedDataSource() async throws {
       let room = try await room("ada", "eve")
       let heard = Heard<String>()
       room.members.query.dataSource()
@@ -52,7 +52,7 @@ extension PringTests {
       }
     }
 
-    @Test func anObjectThatIsParsedElsewhereIsToldThoughNothingKeepsTheSource() async throws {
+    @Test func anAsyncParsedObjectArrivesWithoutARetainedDataSource() async throws {
       try await make("a", "b")
       let names = await told { heard in
         Item.query.dataSource()
@@ -71,7 +71,7 @@ extension PringTests {
       #expect(names == ["parsed", "parsed"])
     }
 
-    @Test func aReadThatIsNotAnsweredInTimeFailsThoughNothingKeepsTheSource() async throws {
+    @Test func aReadTimesOutWithoutARetainedDataSource() async throws {
       try await make("a")
       let options = Options()
       options.timeout = 0
@@ -85,7 +85,7 @@ extension PringTests {
 
     // MARK: Lifetime
 
-    @Test func aSourceThatWasReadOnceEndsWhenThePageWasTold() async throws {
+    @Test func aDataSourceReadOnceIsReleasedAfterItsPage() async throws {
       let room = try await room("ada")
       let watched = Heard<Watched<Member>>()
       _ = await told { heard in
@@ -95,7 +95,7 @@ extension PringTests {
       #expect(isGone(await watched.next()))
     }
 
-    @Test func aSourceWhoseObjectNeverComesEndsWithTheTimeout() async throws {
+    @Test func aDataSourceWithAStuckParseIsReleasedAtTheTimeout() async throws {
       try await make("a")
       let options = Options()
       options.timeout = 0
@@ -108,7 +108,7 @@ extension PringTests {
       #expect(isGone(await watched.next()))
     }
 
-    @Test func aListeningSourceEndsWhenItIsReleased() async throws {
+    @Test func aListeningDataSourceEndsWhenReleased() async throws {
       let room = try await room("ada")
       let heard = Heard<Int>()
       var source: DataSource<Member>? = room.members.query.dataSource()
@@ -124,7 +124,7 @@ extension PringTests {
       #expect(await heard.next() == -1)
     }
 
-    @Test func changesOfAListeningSourceDoNotKeepIt() async throws {
+    @Test func changesInProgressDoNotRetainAListeningDataSource() async throws {
       try await make("a")
       let asked = Heard<(Item, (Item) -> Void)>()
       var source: DataSource<Item>? = Item.query.dataSource()
@@ -141,7 +141,7 @@ extension PringTests {
 
     /// The bug: a page that waited for the listener's snapshot was never reported after the listener was
     /// stopped.
-    @Test func aPageBehindWhatWasListenedToIsToldOnceThatIsStopped() async throws {
+    @Test func aPageAwaitingTheListenersSnapshotArrivesAfterTheListenerStops() async throws {
       try await make("a", "b")
       let asked = Heard<String>()
       let heard = Heard<[String]>()

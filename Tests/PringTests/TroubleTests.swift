@@ -38,7 +38,7 @@ extension PringTests {
 
     // MARK: Concurrent writes
 
-    @Test func aBatchThatNobodyCommitsLeavesItsChangesToTheNext() async throws {
+    @Test func changesOfAnUncommittedBatchAreWrittenByTheNextUpdate() async throws {
       let item = Item(id: "a")
       try await item.save()
       item.name = "n"
@@ -52,7 +52,7 @@ extension PringTests {
       #expect(stored["price"] as? Double == 2 && item.updateValue.isEmpty)
     }
 
-    @Test func savesAtTheSameTimeLeaveTheLastStateAndNothingPending() async throws {
+    @Test func concurrentSavesLeaveTheLastStateAndNoPendingChange() async throws {
       let item = Item(id: "a")
       let heard = Heard<Bool>()
       // No save can complete while this block runs.
@@ -71,7 +71,7 @@ extension PringTests {
       #expect(app.onCallbackQueue { item.isSaved && item.updateValue.isEmpty })
     }
 
-    @Test func linksAndCountsOfTransactionsAreExactWhenManyJoinAtOnce() async throws {
+    @Test func linksAndTransactionCountsAreExactUnderConcurrentJoins() async throws {
       let room = Room(id: "r")
       try await room.save()
       let (place, links) = (room.reference, room.members.reference)
@@ -128,7 +128,7 @@ extension PringTests {
     /// The database is terminated after the transfers have ended, but before the suspended queue reports the
     /// end of the transfers.
     @Test(arguments: [false, true])
-    func aSaveFailsIfTheDatabaseEndsDuringTheUploads(intoABatch: Bool) async throws {
+    func terminationDuringUploadsFailsTheSave(intoABatch: Bool) async throws {
       let firestore = Firestore.firestore()
       let (member, other) = (memberWithPicture(), Item(id: "other"))
       try await other.save()
@@ -144,7 +144,7 @@ extension PringTests {
       #expect(reference == nil && isCancelled(error) && isPending && !member.isSaved)
     }
 
-    @Test func aDeletionFailsIfTheDatabaseEndsWhileFilesAreDeleted() async throws {
+    @Test func terminationDuringFileDeletionFailsTheDeletion() async throws {
       let (firestore, member) = (Firestore.firestore(), memberWithPicture())
       try await member.save()
       let queue = firestore.settings.dispatchQueue
@@ -157,7 +157,7 @@ extension PringTests {
       #expect(isCancelled(error) && member.isSaved)
     }
 
-    @Test func anAwaitedSaveFailsIfTheDatabaseEndsDuringTheUploads() async throws {
+    @Test func terminationDuringUploadsFailsAnAwaitedSave() async throws {
       let (firestore, member) = (Firestore.firestore(), memberWithPicture())
       let queue = firestore.settings.dispatchQueue
       queue.suspend()
@@ -180,7 +180,7 @@ extension PringTests {
 
     // MARK: Removed listeners
 
-    @Test func whoStopsInTheMiddleOfASnapshotHearsNothingMoreOfIt() async throws {
+    @Test func stoppingDuringASnapshotSuppressesItsRemainingChanges() async throws {
       let heard = Heard<String>()
       let source = Item.order(by: \Item.price).dataSource(options: options)
       source.on { [unowned source] _, change in
@@ -202,7 +202,7 @@ extension PringTests {
       app.onCallbackQueue { source.stop() }
     }
 
-    @Test func whatWasStillBeingParsedWhenTheListeningEndedStaysOut() async throws {
+    @Test func objectsParsedAfterTheListenerStoppedAreNotAdded() async throws {
       try await put(["a": 1, "b": 2])
       let answers = Heard<(Item, (Item) -> Void)>()
       let heard = Heard<String>()
@@ -223,7 +223,7 @@ extension PringTests {
       app.onCallbackQueue { source.stop() }
     }
 
-    @Test func whoListensAnewInABlockBeginsAnew() async throws {
+    @Test func listeningAgainInACallbackStartsOver() async throws {
       try await put(["a": 1])
       let heard = Heard<String>()
       let source = Item.query.dataSource(options: options)
@@ -245,7 +245,7 @@ extension PringTests {
       app.onCallbackQueue { source.stop() }
     }
 
-    @Test func aDisposerMayBeDisposedInItsOwnBlock() async throws {
+    @Test func aDisposerMayBeReleasedInItsOwnCallback() async throws {
       let item = Item(id: "a")
       try await item.save()
       final class Holder: @unchecked Sendable { var disposer: Disposer<Item>? }
@@ -267,7 +267,7 @@ extension PringTests {
 
     // MARK: Deleted targets
 
-    @Test func whatLeadsToNothingIsNoErrorAndNoTrap() async throws {
+    @Test func danglingReferencesAreNeitherErrorsNorTraps() async throws {
       let room = Room(id: "r")
       let (ada, eve) = (Member(id: "ada"), Member(id: "eve"))
       room.owner.set(ada)
@@ -304,7 +304,7 @@ extension PringTests {
       ]
     }
 
-    @Test func fieldsOfEveryOtherTypeNeverStopAProgram() async throws {
+    @Test func fieldsOfUnexpectedTypesNeverTrap() async throws {
       let names = ["createdAt", "updatedAt", "snapshot", "unknown"]
       let types: [(Object.Type, [String])] = [
         (Everything.self, Everything().pringSchema.properties.map(\.name)),

@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test(.enabled(if: strace != nil, "needs strace to see system calls: apt-get install strace"))
-  func theSyncReturnsBeforeTheCompletionRuns() throws {
+  func fsyncReturnsBeforeTheCompletionRuns() throws {
     let folder = try TemporaryFolder()
     let trace = folder.path + "/trace"
     let strace = try #require(Self.strace)
@@ -32,7 +32,7 @@ import Testing
     #expect(try #require(returned) < completion)
   }
 
-  @Test func nothingAcknowledgedIsLostWhenTheProcessIsKilled() throws {
+  @Test func acknowledgedWritesSurviveAKilledProcess() throws {
     let outcome = try Program("campaign").run("kill", "--rounds", "15", "--seed", "1")
     #expect(outcome.status == 0, "\(outcome.complaint)")
     // More rounds run where strace exists and file systems can be mounted.

@@ -28,7 +28,7 @@ import Testing
   }
 
   /// Regression: an interrupted run left its store on the disk.
-  @Test(arguments: [SIGINT, SIGTERM]) func anInterruptedBenchLeavesNoFiles(signal: Int32) throws {
+  @Test(arguments: [SIGINT, SIGTERM]) func anInterruptedBenchmarkLeavesNoFiles(signal: Int32) throws {
     let folder = try TemporaryFolder()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: dugout.path)
@@ -48,7 +48,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
-  @Test func aBenchInsideAStoreIsRefused() throws {
+  @Test func aBenchmarkInsideAStoreIsRefused() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let before = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
@@ -73,7 +73,7 @@ import Testing
     #expect(try dugout.run("check", folder.path).status == 0)
   }
 
-  @Test func aBenchWithOneDocumentRuns() throws {
+  @Test func aBenchmarkWithOneDocumentRuns() throws {
     let folder = try TemporaryFolder()
     let outcome = try dugout.run("bench", folder.path, "--documents", "1")
     #expect(outcome.output.contains("\n1 document in "), "\(outcome.output)\(outcome.complaint)")

@@ -47,7 +47,7 @@ import Testing
       try dugout.run("ls", folder.path).output == "rooms  1 document\nusers/ada/posts  1 document\n")
   }
 
-  @Test func documentsAreFoundByTheirNames() throws {
+  @Test func queriesFindDocumentsByName() throws {
     let folder = try TemporaryFolder()
     try fill(folder)
     for (query, found) in [
@@ -176,7 +176,7 @@ import Testing
     #expect(try dugout.run("query", folder.path, "rooms where age > 3").output == "no documents\n")
   }
 
-  @Test func theListOfCollectionsBelowMissingDocumentsIsBounded() throws {
+  @Test func listingOfCollectionsBelowMissingDocumentsIsBounded() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
       let count = max(UnreachableCollections.foundMax, UnreachableCollections.lookedAtMax) + 1
@@ -309,7 +309,7 @@ import Testing
   }
 
   /// Earlier releases exported references in this form. After an import, no query matched these references.
-  @Test func aReferenceWithoutAProjectBelongsToTheDefaultDatabase() {
+  @Test func aReferenceWithoutAProjectUsesTheDefaultDatabase() {
     let named = DocumentJSON.reference("projects/dugout/databases/(default)/documents/users/ada")
     #expect(named != nil && DocumentJSON.reference("projects//databases//documents/users/ada") == named)
   }
@@ -450,7 +450,7 @@ import Testing
     #expect(try object(dugout.run("stat", folder.path, "--json"))["lastCommit"] as? Int == 3)
   }
 
-  @Test func fieldsOfADocumentAreChangedInTheShell() throws {
+  @Test func documentFieldsCanBeChangedInTheShell() throws {
     let folder = try TemporaryFolder()
     let lines = "set users/ada {age: 1, `a b`: 2}\nset users/ada --increment age=1 --delete `a b`\n"
     for (line, said) in [
@@ -465,7 +465,7 @@ import Testing
   }
 
   /// Missing documents are treated as in Firestore's merge and update.
-  @Test func aMissingDocumentIsCreatedUnlessOnlyDeletionsAreGiven() throws {
+  @Test func setCreatesAMissingDocumentUnlessItOnlyDeletesFields() throws {
     let folder = try TemporaryFolder()
     try #require(dugout.run("set", folder.path, "users/ada", "{}").status == 0)
     let removed = try dugout.run("set", folder.path, "users/eve", "--delete", "age")

@@ -35,7 +35,7 @@ import Testing
     #expect(outcome.complaint.contains("there is no document users/bob"))
   }
 
-  @Test func aMissingOrForeignDirectoryIsUnavailableAndUntouched() throws {
+  @Test func aDirectoryWithoutAStoreExitsAsUnavailableAndIsUntouched() throws {
     let folder = try TemporaryFolder()
     let missing = try dugout.run("get", folder.path + "/nothing", "users/ada")
     #expect(missing.status == 69)
@@ -49,7 +49,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["letter.txt"])
   }
 
-  @Test func aStoreInUseIsUnavailableAndItsHolderIsNamed() throws {
+  @Test func aStoreInUseExitsAsUnavailableAndItsHolderIsReported() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path)
     let outcome = try dugout.run("get", folder.path, "users/ada")
@@ -58,7 +58,7 @@ import Testing
     try store.close()
   }
 
-  @Test func aDamagedStoreIsBadDataAndTheMessageSaysWhere() throws {
+  @Test func aDamagedStoreExitsAsBadDataAndReportsTheLocation() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let log = folder.url.appendingPathComponent("log-0000000001")
@@ -70,7 +70,7 @@ import Testing
     #expect(outcome.complaint.contains("log-0000000001 is damaged at byte 4096"))
   }
 
-  @Test func wrongUsageIsCodeTwoWithTheRightUsage() throws {
+  @Test func usageErrorsExitWithCodeTwoAndPrintTheUsage() throws {
     for arguments in [
       ["get"], ["get", "a"], ["get", "a", "b", "--colour"], ["fetch"], ["stat"], ["backup", "a"],
       ["compact", "a", "b"],
@@ -86,13 +86,13 @@ import Testing
     #expect(try !dugout.run("fetch").complaint.contains("Did you mean"))
   }
 
-  @Test func versionNamesTheProgramTheFormatAndLZ4() throws {
+  @Test func versionPrintsProgramFormatAndLZ4() throws {
     let outcome = try dugout.run("--version")
     #expect(outcome.status == 0)
     #expect(outcome.output.contains("store format 0, lz4 1."))
   }
 
-  @Test func quickstartDoesWhatItSays() throws {
+  @Test func quickstartCommandsWorkAsDescribed() throws {
     let outcome = try dugout.run("quickstart")
     #expect(outcome.status == 0, "\(outcome.complaint)")
     for line in [

@@ -17,7 +17,7 @@ import Testing
     (.failed(evidence), 74), (.outcomeUnknown(evidence), 74), (.closed(evidence), 69),
   ]
 
-  @Test(arguments: errors) func anErrorHasItsExitCode(error: DocumentStoreError, code: Int32) {
+  @Test(arguments: errors) func errorsMapToTheirExitCodes(error: DocumentStoreError, code: Int32) {
     #expect(StoreAccess.exitCode(for: error).rawValue == code)
   }
 
@@ -46,7 +46,7 @@ import Testing
     #expect(message(.failed(Self.evidence), "d", EIO) == "open of d failed: that is so (error 5).")
   }
 
-  @Test func aFileOfAnotherUserIsReported() throws {
+  @Test func aFileOwnedByAnotherUserIsReported() throws {
     let folder = try TemporaryFolder()
     let somebody = geteuid() + 4242
     let advice = try #require(FileOwner.advice(folder.path, user: somebody))

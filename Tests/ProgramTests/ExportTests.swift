@@ -82,7 +82,7 @@ import Testing
 
   /// Regression: an export replaced its destination with a regular file, even if the destination was of
   /// another type.
-  @Test func aLinkStaysAndItsFileIsReplaced() throws {
+  @Test func exportThroughASymlinkReplacesTheTargetFile() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     try folder.makeStore()
@@ -183,7 +183,7 @@ import Testing
   }
 
   /// Regression: if the destination was a link to a missing file in the store, the export created that file.
-  @Test func aLinkIntoTheStoreIsRefused() throws {
+  @Test func aSymlinkIntoTheStoreIsRefused() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     try folder.makeStore()
@@ -244,7 +244,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: files.path).isEmpty)
   }
 
-  @Test func aPipeGetsTheLinesAndStaysAPipe() throws {
+  @Test func exportToAPipeWritesLinesAndKeepsThePipe() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     try folder.makeStore()
@@ -267,7 +267,7 @@ import Testing
     #expect(outcome.complaint.contains("\(folder.path)-no/file cannot be written: No such file"))
   }
 
-  @Test func anEmptyExportSaysWhy() throws {
+  @Test func anEmptyExportReportsTheReason() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let outcome = try dugout.run("export", folder.path, "-", "user")
@@ -324,7 +324,7 @@ import Testing
   }
 
   /// Regression: with a limit above the number of documents, the progress stayed near zero until the end.
-  @Test func aLimitAboveTheDocumentCountIsNotTheTotal() throws {
+  @Test func progressTotalIsAtMostTheDocumentCount() throws {
     let folder = try TemporaryFolder()
     try changePagedStore(folder) { store in
       for (text, count) in [

@@ -67,7 +67,7 @@ import Testing
     FileManager.default.isExecutableFile(atPath: $0)
   }
 
-  @Test(arguments: pages) func theCommandsOfAPageWorkAsDocumented(page: Page) throws {
+  @Test(arguments: pages) func documentedCommandsOfEveryPageWork(page: Page) throws {
     let folder = try TemporaryFolder()
     let dugout = Program("dugout")
     try page.prepare(folder.url, dugout)
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(.enabled(if: sqlite != nil, "needs sqlite3 to bring a table over: apt-get install sqlite3"))
-  func theCommandsOfTheSQLitePageImportATable() throws {
+  func sqlitePageCommandsImportATable() throws {
     let folder = try TemporaryFolder()
     let dugout = Program("dugout")
     let table = """

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: Dugout.commands.map { $0.name })
-  func everyCommandHasAPage(name: String) throws {
+  func everyCommandHasAHelpPage(name: String) throws {
     let command = try #require(Dugout.commands.first { $0.name == name })
     let page = try dugout.run(name, "--help")
     #expect(page.status == 0 && page.complaint.isEmpty)
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// Each line fits on a screen of 120 columns.
-  @Test func noLineOfAPageIsTooLong() {
+  @Test func noHelpPageLineIsTooLong() {
     for command in Dugout.commands {
       for line in Help.page(command).split(separator: "\n") {
         #expect(line.count <= 120, "\(command.name): \(line)")
@@ -54,7 +54,7 @@ import Testing
   }
 
   /// The usage of each command names exactly the command's existing options.
-  @Test func usagesAndOptionsAgree() {
+  @Test func usageLinesMatchTheOptions() {
     for command in Dugout.commands {
       let named = Set(command.usage.matches(of: #/--[a-z-]+/#).map { String($0.output) })
       let options = Set(command.options.map { String($0.option.prefix { $0 != " " }) })
@@ -64,7 +64,7 @@ import Testing
 
   /// Every command that prints data has `--json`, except commands that print text for other programs and
   /// interactive commands.
-  @Test func everyCommandThatPrintsDataTakesJSON() {
+  @Test func everyDataCommandAcceptsTheJSONOption() {
     let others = ["quickstart", "shell", "completions", "man"]
     for command in Dugout.commands where !others.contains(command.name) {
       #expect(command.options.contains { $0.option == "--json" }, "\(command.name)")
@@ -145,7 +145,7 @@ import Testing
     return outcome.output.split(separator: "\n").map(String.init)
   }
 
-  @Test(.enabled(if: bash != nil, "needs bash")) func bashCompletesCommandsOptionsAndFiles() throws {
+  @Test(.enabled(if: bash != nil, "needs bash")) func bashCompletionOffersCommandsOptionsAndFiles() throws {
     #expect(try offers(["dugout", "qu"]) == ["quickstart", "query"])
     #expect(try offers(["dugout", "help", "sal"]) == ["salvage"])
     #expect(
@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test(.enabled(if: zsh != nil, "needs zsh to read its completions: apt-get install zsh"))
-  func zshReadsItsCompletions() throws {
+  func zshLoadsTheCompletionScript() throws {
     let folder = try TemporaryFolder()
     let file = folder.path + "/_dugout"
     try Data(dugout.run("completions", "zsh").output.utf8).write(to: URL(fileURLWithPath: file))
@@ -180,7 +180,7 @@ import Testing
     }
   }
 
-  @Test func eachShellHasCompletionsOfEveryCommand() throws {
+  @Test func everyShellCompletesEveryCommand() throws {
     for shell in ["bash", "zsh", "fish"] {
       let script = try dugout.run("completions", shell)
       #expect(script.status == 0)

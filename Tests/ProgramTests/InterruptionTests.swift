@@ -83,7 +83,7 @@ import Testing
   }
 
   /// Regression: if SIGTERM followed Ctrl-C, both counted as first signals, and the command continued.
-  @Test func aSecondSignalOfAnotherKindEndsTheProcess() {
+  @Test func aSecondDifferentSignalEndsTheProcess() {
     signal(SIGUSR1, SIG_DFL)
     signal(SIGUSR2, SIG_DFL)
     let interruption = Interruption(by: [SIGUSR1, SIGUSR2], waits: false)

@@ -26,7 +26,7 @@ import Testing
     #expect(try read(written).text == text)
   }
 
-  @Test func escapesAndSpacesAreRead() throws {
+  @Test func escapesAndWhitespaceAreParsed() throws {
     #expect(try read(" { \"\\u0061\" : [ 1 ,\t2 ] }\r\n").description == #"{"a":[1,2]}"#)
     #expect(try read(#""\ud83d\ude00\u00e9\/\b\f""#).text == "😀\u{e9}/\u{8}\u{c}")
   }
@@ -66,7 +66,7 @@ import Testing
     #expect(throws: JSONError.self) { try read(String(repeating: "[", count: 1_000_000)) }
   }
 
-  @Test func anErrorHasAnOffset() {
+  @Test func parseErrorsReportTheirOffset() {
     #expect { try read(#"{"a": 1, "b" 2}"#) } throws: { "\($0)" == "a colon is expected at byte 13" }
     // The error reports the first name that is repeated.
     #expect {

@@ -26,7 +26,7 @@ import Testing
   }
 
   /// If a user copies a printed path into a command, the path names the same document.
-  @Test func aPrintedPathIsReadAsTheSamePath() throws {
+  @Test func printedPathsRoundTrip() throws {
     for names in [["users", "ada"], ["`a", "x"], ["a`b", "`"], ["`\\`", "a b"], ["it's", #"\`"#]] {
       #expect(try PathText.segments(PathText.printed(names)) == names)
     }
@@ -42,7 +42,7 @@ import Testing
 
   /// Regression: a collection whose name contained a space could be written and listed, but could not be
   /// named in a query.
-  @Test func aQueryNamesEveryCollection() throws {
+  @Test func everyCollectionCanBeQueriedByName() throws {
     func scope(_ text: String) throws -> StructuredQuery.Scope { try QueryText.query(text).scope }
     #expect(
       try scope("`my users`/a/posts where a = 1") == .collection(CollectionPath(["my users", "a", "posts"])))
@@ -121,7 +121,7 @@ import Testing
     #expect(outcome.complaint.contains("\"dugout salvage\""))
   }
 
-  @Test func helpExplainsItself() throws {
+  @Test func helpDescribesTheHelpCommand() throws {
     #expect(try dugout.run("help", "help").output == dugout.run("help").output)
   }
 }

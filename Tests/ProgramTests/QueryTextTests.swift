@@ -49,7 +49,7 @@ import Testing
 
   /// The name of a document is compared with an id in a query of a collection, and with a path in a query of
   /// a collection group.
-  @Test func theNameOfADocumentIsAField() throws {
+  @Test func documentNameIsQueryableAsAField() throws {
     guard case .field(let filter)? = try QueryText.query("users where __name__ >= \"b\"").filters.first else {
       Issue.record("there is no filter")
       return
@@ -62,7 +62,7 @@ import Testing
     #expect(problem("users where __name__ > \"a/b\"").contains("provide a plain document ID"))
   }
 
-  @Test func operatorsHaveKeywords() throws {
+  @Test func operatorTokensParseToTheirOperators() throws {
     func kind(_ text: String) throws -> FieldFilter.Operator? {
       guard case .field(let filter)? = try QueryText.query("c where f \(text)").filters.first else {
         return nil
@@ -78,7 +78,7 @@ import Testing
     #expect(try kind("contains any [1, 2]") == .arrayContainsAny)
   }
 
-  @Test func valuesExtendJSON() throws {
+  @Test func queryValuesExtendJSON() throws {
     let text = #"""
       {a: 1, "b c": 1.0, d: -2e3, e: [true, null, "q\"\u00e9\ud83d\ude00\n"], f: {}, g: nan, h: -infinity,
       i: timestamp("2026-02-28T23:30:00.25-01:00"), j: bytes("AQID"), k: ref("users/ada"), l: geo(48.5, -11),
@@ -104,7 +104,7 @@ import Testing
   }
 
   /// Regression: backticks quote a field in a query, but in a document they became part of the field's name.
-  @Test func backticksQuoteTheNamesOfFieldsAsInAQuery() throws {
+  @Test func backticksQuoteFieldNames() throws {
     func names(_ text: String) throws -> [String] {
       guard case .map(let map) = try QueryText.value(text) else { return [] }
       return map.entries.map(\.name)
@@ -121,7 +121,7 @@ import Testing
     #expect(problem("{a.`b c`: 2}").hasPrefix("a field in a map is written inside braces of its own"))
   }
 
-  @Test func aReferenceMayNameItsDatabase() throws {
+  @Test func aReferenceMayIncludeItsDatabase() throws {
     let path = try DocumentPath(["users", "ada"])
     #expect(
       try QueryText.value("ref(\"projects/p/databases/d/documents/users/ada\")")

@@ -19,7 +19,7 @@ import Testing
     return try terminal.rest(of: process)
   }
 
-  @Test func emphasisIsForTerminalsWithoutNoColor() throws {
+  @Test func boldTextNeedsATerminalWithoutNoColor() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let command = ["get", folder.path, "users/ada"]
@@ -29,7 +29,7 @@ import Testing
     #expect(piped.output.hasPrefix("users/ada\n") && !piped.output.contains("\u{1B}"))
   }
 
-  @Test func progressIsShownOnATerminalAndNowhereElse() throws {
+  @Test func progressIsShownOnlyOnATerminal() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     let text = try shown(["check", folder.path])
@@ -41,7 +41,7 @@ import Testing
     #expect(piped.complaint.isEmpty && !piped.output.contains("%") && !piped.output.contains("\u{1B}"))
   }
 
-  @Test func anExportShowsRateAndTimeLeftButNotBetweenItsLines() throws {
+  @Test func exportProgressShowsRateAndTimeLeftButNotInItsOutput() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
       for start in stride(from: 0, to: 2500, by: 500) {
@@ -157,7 +157,7 @@ import Testing
     #expect(piped.hasPrefix("id     city    name   text                          zone\n"), "\(piped)")
   }
 
-  @Test func aSlowIndexBuildGetsAHintToKeepIt() throws {
+  @Test func aSlowTemporaryIndexBuildSuggestsCreatingTheIndex() throws {
     let index = try IndexDefinition(
       "users", .collection, [IndexDefinition.Field(StoredFieldPath(dotted: "age"))])
     #expect(
@@ -167,7 +167,7 @@ import Testing
     #expect(QueryCommand.advice(afterSeconds: 1.9, making: index, in: "data") == nil)
   }
 
-  @Test func anImportShowsRateAndTimeLeftAndEndsAtCtrlC() throws {
+  @Test func importProgressShowsRateAndTimeLeftAndEndsAtCtrlC() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     let path = files.path + "/items.jsonl"

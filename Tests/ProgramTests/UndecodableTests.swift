@@ -30,7 +30,7 @@ import Testing
 
   private let said = "1 record cannot be decoded: users/bad."
 
-  @Test func allCommandsReportAnUndecodableDocumentAlike() throws {
+  @Test func allCommandsReportAnUndecodableDocumentTheSameWay() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
     let (path, target) = (folder.path, folder.path + "-copy")

@@ -89,7 +89,7 @@ import Testing
 
   /// Regression: a write that bypassed the app and went directly to the cache of a remote was never sent, and
   /// hid the remote's document.
-  @Test func onlyTheAppMayWriteACacheOfARemote() throws {
+  @Test func commandsRefuseToWriteARemotesCache() throws {
     let folder = try TemporaryFolder()
     let lines = folder.path + "-lines"
     try Data(#"{"path": "a/b"}"#.utf8).write(to: URL(fileURLWithPath: lines))
@@ -117,7 +117,7 @@ import Testing
     #expect(shell.status == 1 && shell.complaint.contains("is the cache of a remote"), "\(shell.complaint)")
   }
 
-  @Test func statListsBytesThatTheOpenDropped() throws {
+  @Test func statReportsBytesDroppedAtOpen() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path + "/live")
     for name in ["ada", "bob"] {
@@ -146,7 +146,7 @@ import Testing
   }
 
   /// Regression: a snapshot that was never closed kept gigabytes on the disk, and no command warned about it.
-  @Test func statReportsAForgottenSnapshot() throws {
+  @Test func statReportsALongOpenSnapshot() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path)
     var status = StoreStatus(of: store)
@@ -175,7 +175,7 @@ import Testing
     #expect(status.text.contains("does not survive a power loss"))
   }
 
-  @Test func aStoreInUseIsUnavailableForEachOfThem() throws {
+  @Test func statBackupAndCompactRefuseAStoreInUse() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path)
     for arguments in [["stat"], ["backup"], ["compact"]] {
@@ -364,7 +364,7 @@ import Testing
   }
 
   /// The contents are small, so many contents share a file.
-  @Test func compactEmptiesAPackWithHalfGarbage() throws {
+  @Test func compactRewritesAHalfGarbagePack() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in
       var random = SeededRandom(seed: 2)

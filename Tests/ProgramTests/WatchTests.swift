@@ -30,7 +30,7 @@ import Testing
 
   /// Regression: the output failed on a full disk, and the next watch reported no commits.
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full"), "needs /dev/full"))
-  func unprintedCommitsArePrintedTheNextTime() throws {
+  func commitsNotYetPrintedArePrintedByTheNextWatch() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
     try #require(dugout.run("watch", folder.path).status == 0)

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite(.drivesCompiler) struct BallcapSurfaceTests {
-  @Test(arguments: ["5", "6"]) func codeWrittenForTheOriginalCompiles(mode: String) async throws {
+  @Test(arguments: ["5", "6"]) func codeForTheOriginalBallcapCompiles(mode: String) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     compiler.mode = mode
     for name in ["Surface", "FileSurface", "ScopedImport"] {

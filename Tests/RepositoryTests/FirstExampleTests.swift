@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite(.drivesCompiler) struct FirstExampleTests {
-  @Test func theFirstExampleOfTheReadmePrintsItsResultOrTheError() async throws {
+  @Test func readmeFirstExamplePrintsItsResultOrError() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("first-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -26,13 +26,13 @@ import Testing
         ])
   }
 
-  @Test func aRoomMayExtendTheTypeThatBearsTheModulesName() {
+  @Test func anyFolderMayExtendTheTypeNamedLikeTheModule() {
     let file = "extension Disk { func read() -> Disk { self } }"
     #expect(violations(["Sources/Engine/Disk/Log/Deep/Reader.swift": file]) == [])
   }
 
   @Test(arguments: ["struct", "final class", "enum", "protocol", "actor", "public indirect enum"])
-  func everyKindOfTypeCounts(kind: String) {
+  func everyKindOfTypeDeclarationIsChecked(kind: String) {
     let found = violations([
       "Sources/Engine/Disk/Log/New.swift": "\(kind) New {}",
       "Sources/Engine/Disk/Files/Use.swift": "let a = New.self",
@@ -41,7 +41,7 @@ import Testing
       found == ["Sources/Engine/Disk/Files/Use.swift:1: Files uses New, which is declared later, in Log."])
   }
 
-  @Test func aTypealiasCounts() {
+  @Test func aTypealiasCountsAsAType() {
     let found = violations([
       "Sources/Engine/Disk/Log/New.swift": "package typealias New = Int",
       "Sources/Engine/Disk/Files/Use.swift": "let a: New",
@@ -49,7 +49,7 @@ import Testing
     #expect(found.count == 1)
   }
 
-  @Test func commentsStringsNestedAndPrivateTypesDoNotCount() {
+  @Test func commentsStringsNestedAndPrivateTypesAreIgnored() {
     let files = [
       "Sources/Engine/Disk/Files/A.swift":
         "/// Log, Entry\nlet a = \"Log\"; struct A { enum Entry {}; var b: Entry }",

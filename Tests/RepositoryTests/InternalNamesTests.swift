@@ -25,7 +25,7 @@ import Testing
       kept: ["buildComparator()", "buildQuery()", "buildQueryPager()"]),
   ]
 
-  @Test(arguments: layers) func internalMembersOfOpenClassesBeginWithTheNameOfTheirLayer(
+  @Test(arguments: layers) func internalMembersOfOpenClassesHaveTheirLayersPrefix(
     layer: Layer
   ) async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())

@@ -11,7 +11,7 @@ import Testing
     "Ballcap", "FirebaseCore", "FirebaseFirestore", "FirebaseStorage", "Pring", "StreamBaseKit",
   ]
 
-  @Test func publicAsynchronousMembersStayWithTheirCaller() throws {
+  @Test func publicAsyncMembersAreNonisolatedNonsending() throws {
     let tree = try RepositoryTree.repository()
     var found = 0
     for module in Self.modules {

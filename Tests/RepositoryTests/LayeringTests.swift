@@ -111,7 +111,7 @@ import Testing
         == ["Package.swift:10: Disk has two rows in the layer table."])
   }
 
-  @Test func aWordWithoutItsSentenceIsReported() {
+  @Test func aTableWordWithoutAnExplanationIsReported() {
     let found = violations(manifest: ("// Apple is", "// Apple has"))
     #expect(found.contains("Package.swift:7: No sentence below the table says what Apple is."))
   }

@@ -10,7 +10,7 @@ import Testing
     "Tests/PringTests/OldApp/PlainNames.swift",
   ]
 
-  @Test(arguments: ["5", "6"], files) func codeWrittenForTheOriginalCompiles(
+  @Test(arguments: ["5", "6"], files) func codeForTheOriginalPringCompiles(
     mode: String, file: String
   ) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())

@@ -4,12 +4,12 @@ import Foundation
 import Testing
 
 @Suite struct ProseTests {
-  @Test func commentsKeepTheRules() throws {
+  @Test func commentsFollowTheProseRules() throws {
     let list = try String(contentsOf: Self.words.appendingPathComponent("exempt.txt"), encoding: .utf8)
     expectNone(ProseCheck.comments(in: try .repository(), exempt: list))
   }
 
-  @Test func identifiersHaveNoStemOfTheList() throws {
+  @Test func identifiersContainNoListedStem() throws {
     let list = try String(contentsOf: Self.words.appendingPathComponent("stems.txt"), encoding: .utf8)
     expectNone(ProseCheck.identifiers(in: try .repository(), stems: list))
   }
@@ -26,7 +26,7 @@ import Testing
     ("/// Reads.\n/// Whoever waits.", "A.swift:2: The comment calls an actor 'whoever'."),
     ("// " + String(repeating: "x", count: 108), "A.swift:1: The comment has 111 columns."),
   ])
-  func aBreachInACommentIsNamed(text: String, sentence: String) {
+  func commentRuleViolationsAreReported(text: String, sentence: String) {
     #expect(ProseCheck.comments(in: RepositoryTree(["A.swift": text])).map(\.description) == [sentence])
   }
 
@@ -35,18 +35,18 @@ import Testing
     "// `nobody` is a user.", "/// ```\n/// nobody()\n/// ```", "let a = \"\"\"\n  // nobody\n  \"\"\"",
     "// The user \"nobody\".", "/// - Reads.\n///\n/// What a file holds.",
   ])
-  func aSoundCommentPasses(text: String) {
+  func aValidCommentPasses(text: String) {
     #expect(ProseCheck.comments(in: RepositoryTree(["A.swift": text])) == [])
   }
 
-  @Test func anExemptFileIsNotLookedAt() {
+  @Test func anExemptFileIsNotChecked() {
     let tree = RepositoryTree(["Old/A.swift": "// nobody", "New/A.swift": "// nobody"])
     #expect(
       ProseCheck.comments(in: tree, exempt: "# a list\nOld/ — replaced soon\n").map(\.path) == ["New/A.swift"]
     )
   }
 
-  @Test func aStemIsFoundAtWordsOfAnIdentifierOnly() {
+  @Test func stemsMatchOnlyWholeWordsOfIdentifiers() {
     let text = "let letGo = dice; func letGone(laptopDice: Int) { isLetGoOf() } // letGo\nlet a = \"dice\""
     let found = ProseCheck.identifiers(
       in: RepositoryTree(["A.swift": text]), stems: "# a list\nletGo\ndice: laptopDice — a product's name\n")
@@ -57,7 +57,7 @@ import Testing
       ])
   }
 
-  @Test func aGlossaryThatIsTooLargeIsNamed() {
+  @Test func anOversizedGlossaryIsReported() {
     let rows = (0..<36).map { "| **\($0)** | a |\n" }.joined()
     let found = ProseCheck.glossary(
       in: RepositoryTree(["docs/architecture.md": "## Glossary\n\n\(rows)## End\n"]))
@@ -69,7 +69,7 @@ import Testing
   /// The subjects of this commit and of earlier commits are not checked.
   private static let firstCommit = "33fd329"
 
-  @Test func commitSubjectsKeepTheRules() throws {
+  @Test func commitSubjectsFollowTheRules() throws {
     guard let subjects = try Self.subjects() else {
       print("The history does not reach back to \(Self.firstCommit): commit subjects are not checked.")
       return
@@ -88,7 +88,7 @@ import Testing
     ("Docs: a; b", "It has a semicolon."),
     ("Docs: " + String(repeating: "x", count: 67), "It has 73 characters."),
   ])
-  func aFaultOfASubjectIsNamed(subject: String, fault: String?) {
+  func commitSubjectFaultsAreReported(subject: String, fault: String?) {
     #expect(Self.fault(of: subject) == fault)
   }
 

@@ -129,7 +129,9 @@ import Testing
   private static let builds = [(mode: "6", optimisation: "-Onone"), (mode: "5", optimisation: "-O")]
 
   @Test(arguments: uses, builds)
-  func everySpellingCompiles(use: Use, build: (mode: String, optimisation: String)) async throws {
+  func everySpellingOfServerTimestampCompiles(use: Use, build: (mode: String, optimisation: String))
+    async throws
+  {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     compiler.mode = build.mode
     expectNone(try await compiler.compile(use.files, flags: use.flags + [build.optimisation]))
@@ -146,7 +148,7 @@ import Testing
   }
 
   /// Verifies the rule itself with one-line modules, compiled as in debug and release builds.
-  @Test(arguments: ["-Onone", "-O"]) func aScopedReExportShadowsWhatAWholeModuleBrings(
+  @Test(arguments: ["-Onone", "-O"]) func aScopedReexportShadowsAWholeModuleImport(
     optimisation: String
   ) async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("shadowing-\(UUID())")

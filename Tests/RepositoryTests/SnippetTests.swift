@@ -45,7 +45,7 @@ import Testing
       })
   }
 
-  @Test func snippetsThatShareNamesAndUseEveryFormCompileTogether() async throws {
+  @Test func snippetsOfEveryFormWithSharedNamesCompileTogether() async throws {
     let page = """
       ```swift
       import Synchronization

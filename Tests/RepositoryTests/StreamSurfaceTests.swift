@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite(.drivesCompiler) struct StreamSurfaceTests {
-  @Test(arguments: ["5", "6"]) func codeWrittenForTheOriginalCompiles(mode: String) async throws {
+  @Test(arguments: ["5", "6"]) func codeForTheOriginalStreamBaseKitCompiles(mode: String) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     compiler.mode = mode
     let file = RepositoryTree.root.appendingPathComponent("Tests/Fixtures/StreamBaseKit/Surface.swift")

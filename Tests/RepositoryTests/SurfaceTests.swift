@@ -14,14 +14,14 @@ import Testing
   /// repository.
   private static let contract = ProcessInfo.processInfo.environment["FIRESTORE_CONTRACT"]
 
-  @Test(arguments: ["5", "6"]) func codeWrittenForTheOriginalCompiles(mode: String) async throws {
+  @Test(arguments: ["5", "6"]) func codeForTheOriginalFirestoreCompiles(mode: String) async throws {
     var compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     compiler.mode = mode
     let file = RepositoryTree.root.appendingPathComponent(Self.usage)
     expectNone(try await compiler.typecheck(file))
   }
 
-  @Test func thePageListsEveryPublicMember() async throws {
+  @Test func theAPIPageListsEveryPublicMember() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     let members = try await compiler.publicMembers(of: "FirebaseFirestore")
     try #require(members.count > 300)
@@ -34,7 +34,7 @@ import Testing
 
   /// Compares each declaration of the original as a whole with the declarations here: labels, types,
   /// defaults, async and throws, superclasses and conformances.
-  @Test func everyDeclarationOfTheOriginalIsHere() async throws {
+  @Test func everyOriginalDeclarationExists() async throws {
     let compiler = SwiftCompiler(build: try SwiftCompiler.runningBuild())
     var symbols: [SwiftCompiler.PublicSymbol] = []
     for module in ["FirebaseFirestore", "FirebaseCore"] {
@@ -61,7 +61,7 @@ import Testing
   /// Checks that the list of declarations to compare contains every name in the first section of the
   /// description.
   @Test(.enabled(if: contract != nil, "FIRESTORE_CONTRACT names no directory: its names are NOT looked for"))
-  func theListContainsEveryNameOfTheDescription() throws {
+  func theDeclarationListContainsEveryNameOfTheContract() throws {
     let text = try String(contentsOfFile: try #require(Self.contract) + "/firestore.md", encoding: .utf8)
     let section = try #require(text.firstMatch(of: #/(?s)\n# 1 Surface(.+?)\n# 2 /#)).1
     let listed = Set(try Self.originals().entries.map { "\($0.type).\($0.name)" })
@@ -101,7 +101,7 @@ import Testing
   /// Checks that the file uses each member, by a comparison of words. The member's name and its argument
   /// labels must occur in the file; for an initializer, the name of its type must occur. The label of a
   /// trailing closure need not occur.
-  @Test func everyMemberOfTheOriginalIsUsed() throws {
+  @Test func everyOriginalMemberIsUsed() throws {
     let tree = try RepositoryTree.repository()
     let code = try #require(tree.texts[Self.usage])
     let words = Set(code.matches(of: #/\w+/#).map { String($0.output) })
@@ -124,7 +124,7 @@ import Testing
 
   /// Checks that each method that takes a field is called both with the field's name and with its path, on
   /// queries, filters and aggregates.
-  @Test func everyFieldIsNamedInBothWays() throws {
+  @Test func fieldMethodsAreCalledByNameAndByPath() throws {
     let tree = try RepositoryTree.repository()
     let code = try #require(tree.texts[Self.usage])
     var calls = 0
@@ -145,7 +145,7 @@ import Testing
     #expect(calls == 2 * (10 + 10 + 2 + 2))
   }
 
-  @Test func everyAdditionIsDescribed() throws {
+  @Test func everyAPIAdditionIsDescribedInAGuide() throws {
     let tree = try RepositoryTree.repository()
     let guides = try ["beyond-firestore", "offline"].map { try #require(tree.texts["docs/guides/\($0).md"]) }
     let words = Set(guides.joined().matches(of: #/\w+/#).map { String($0.output) })

@@ -6,7 +6,7 @@ import Testing
 
 extension StreamBaseKitTests {
   @Suite(.serialized) struct Campaigns {
-    @Test(arguments: [1 as UInt64, 2]) func aUnionInSectionsStaysWhatAFreshComputationSays(seed: UInt64)
+    @Test(arguments: [1 as UInt64, 2]) func aPartitionedUnionEqualsARecomputation(seed: UInt64)
       async throws
     {
       let summary = try await UnionCampaign.run(items: 1_000, changes: 6_000, seed: seed)
@@ -17,7 +17,7 @@ extension StreamBaseKitTests {
     }
 
     @Test(arguments: [(1 as UInt64, true), (2, true), (3, false)])
-    func countersAreWhatARecountSays(seed: UInt64, hasRemote: Bool) async throws {
+    func countersEqualARecount(seed: UInt64, hasRemote: Bool) async throws {
       let folder = FileManager.default.temporaryDirectory
         .appendingPathComponent("dugout-test-\(UUID().uuidString)")
       defer { try? FileManager.default.removeItem(at: folder) }

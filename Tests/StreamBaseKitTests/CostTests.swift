@@ -61,7 +61,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test func behindALimitOnlyTheRowsThatCrossItAreLookedAt() {
+    @Test func anUpdateReadsOnlyRowsThatCrossTheLimit() {
       func item(_ index: Int) -> (key: ExactKey, item: BaseItem?) {
         (ExactKey("\(100_000 + index)"), Keyed(key: "\(100_000 + index)"))
       }
@@ -76,7 +76,7 @@ extension StreamBaseKitTests {
       #expect(Keyed.reads < 10)
     }
 
-    @Test func fault9ASectionIsNotMadeAnewForARowInItsMiddle() {
+    @Test func fault9InsertingARowDoesNotRebuildItsSection() {
       let stream = TransientStream()
       stream.reset((0..<Self.count).map { Note("\(100_000 + $0 * 2)") })
       var calls = 0
@@ -98,7 +98,7 @@ extension StreamBaseKitTests {
       #expect(partitioned.count(inSection: 0) + partitioned.count(inSection: 1) == Self.count + 1)
     }
 
-    @Test func fault24AUnionLooksUpOnlyWhatChanged() {
+    @Test func fault24AUnionLooksUpOnlyChangedKeys() {
       final class Asked: TransientStream {
         var finds = 0
         override func find(_ key: String) -> BaseItem? {

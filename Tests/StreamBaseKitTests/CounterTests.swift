@@ -60,7 +60,7 @@ extension StreamBaseKitTests {
       return ["note_count", "high_count"].map { snapshot.get($0) as? Int ?? 0 }
     }
 
-    @Test func creationsAndEndsAreCounted() async throws {
+    @Test func creationsAndDestructionsAreCounted() async throws {
       await run { context.create(Board(key: "b")) }
       let notes = [Note("1", rank: 5), Note("2", rank: 15), Note("3")]
       await run(3) { for note in notes { context.create(note) } }
@@ -70,7 +70,7 @@ extension StreamBaseKitTests {
       #expect(errors.codes.isEmpty)
     }
 
-    @Test func anUpdateCountsWhatItsPredicateNowSays() async throws {
+    @Test func anUpdateRecountsByTheCounterPredicate() async throws {
       let note = Note("1", rank: 5)
       await run { context.create(note) }
       note.rank = 20
@@ -84,7 +84,7 @@ extension StreamBaseKitTests {
       #expect(try await counts() == [1, 0])
     }
 
-    @Test func fault14WhatIsDestroyedTwiceIsCountedOnce() async throws {
+    @Test func fault14DestroyingARecordTwiceIsCountedOnce() async throws {
       let note = Note("1")
       await run { context.create(note) }
       await run { context.create(Note("2")) }
@@ -94,7 +94,7 @@ extension StreamBaseKitTests {
       #expect(errors.codes.isEmpty)
     }
 
-    @Test func fault14ACreationOverAnotherIsRefusedAsAWhole() async throws {
+    @Test func fault14CreatingAnExistingRecordIsRefusedAndNotCounted() async throws {
       await run { context.create(Note("1", text: "first")) }
       await run { context.create(Note("1", text: "second")) }
       #expect(try await counts() == [1, 0])
@@ -104,12 +104,12 @@ extension StreamBaseKitTests {
       #expect(base.heard.last == "persisted creation 6")
     }
 
-    @Test func anUpdateThatMakesARecordCountsIt() async throws {
+    @Test func anUpdateThatCreatesARecordCountsIt() async throws {
       await run { context.update(Note("1", rank: 11)) }
       #expect(try await counts() == [1, 1])
     }
 
-    @Test func racingEndsAndUpdatesOfOneRecordAreCountedOnce() async throws {
+    @Test func racingDestructionsAndUpdatesOfARecordAreCountedOnce() async throws {
       // The two bases have separate lanes, so neither base sees the pending writes of the other. They behave
       // as if they belonged to two databases.
       let (other, otherContext) = Self.open(world.firestore, errors)
@@ -148,7 +148,7 @@ extension StreamBaseKitTests {
       #expect(try await counts() == [0, 0])
     }
 
-    @Test func theEndOfARecordDoesNotBringItsDestroyedOwnerBack() async throws {
+    @Test func destroyingARecordDoesNotRecreateItsDestroyedOwner() async throws {
       await run { context.create(Board(key: "b")) }
       await run { context.create(Note("1", rank: 20)) }
       await run { context.destroy(Board(key: "b")) }
@@ -157,7 +157,7 @@ extension StreamBaseKitTests {
       #expect(try await !world.firestore.document("notes/b/items/1").getDocument().exists)
     }
 
-    @Test func whoOwnsACounterDoesNotWriteIt() async throws {
+    @Test func savingTheOwnerDoesNotOverwriteItsCounter() async throws {
       let board = Board(key: "b")
       board.noteCount = 7
       await run { context.create(board) }
@@ -172,14 +172,14 @@ extension StreamBaseKitTests {
       #expect(errors.codes == [FirestoreErrorCode.Code.alreadyExists.rawValue])
     }
 
-    @Test func theOwnerIsTheObjectThatThePathUses() async throws {
+    @Test func theCounterOwnerIsTheObjectInThePath() async throws {
       let inner = context.push(["another": Board(key: "c")])
       await run { inner.create(Note("1")) }
       #expect(try await counts("b") == [1, 0])
       #expect(try await counts("c") == [0, 0])
     }
 
-    @Test func fault16ACounterWithoutAnOwnerInTheContextIsTold() async throws {
+    @Test func fault16ACounterWithoutAnOwnerInTheContextIsReported() async throws {
       final class Tag: BaseItem {}
       base.resource(Tag.self, path: "/tags/@")
       base.counter(Board.self, name: "tag_count", countingType: Tag.self)
@@ -219,7 +219,7 @@ extension StreamBaseKitTests {
 
     /// The predicate must receive the fields as they are stored. Otherwise each update would count the record
     /// again.
-    @Test func aPredicateIsAskedAboutFieldsAsTheyAreRead() async throws {
+    @Test func aCounterPredicateReceivesTheStoredFields() async throws {
       base.resource(Parcel.self, path: "/parcels/@")
       let before = Parcel.clones
       await run { context.create(Parcel(key: "1")) }
@@ -259,7 +259,7 @@ extension StreamBaseKitTests {
 
     /// If the predicate received the pending server timestamp as null, each update would count the record
     /// again.
-    @Test func aPredicateOverATimeThatTheServerSetsCountsOnceOffline() async throws {
+    @Test func aPredicateOnAPendingServerTimestampCountsOnceOffline() async throws {
       let authority = try DocumentStore.openInMemory()
       let remote = try LoopbackRemote(authority: authority)
       let world = StreamWorld {
@@ -307,7 +307,7 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
-    @Test func theLoserOfTwoOfflineEndsIsRefusedAsAWhole() async throws {
+    @Test func theSecondOfTwoOfflineDestructionsIsRefusedAndNotCounted() async throws {
       let authority = try DocumentStore.openInMemory()
       let remote = try LoopbackRemote(authority: authority)
       let worlds = (0..<2).map { _ in

@@ -28,7 +28,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test func aPageContinuesInTheDirectionOfTheStream() async throws {
+    @Test func pagingFollowsTheStreamDirection() async throws {
       try await world.put("a", "b", "c", "d", "e", "f", "g")
       let (stream, recorder) = await world.stream(limit: 2, ascending: false)
       #expect(world.keys(stream) == ["g", "f", "e"])
@@ -47,7 +47,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream).last == "g")
     }
 
-    @Test func fault3AFetchBringsNoMoreThanItWasAskedFor() async throws {
+    @Test func fault3AFetchReturnsAtMostTheRequestedCount() async throws {
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, _) = await world.stream(limit: 1)
       await fetch(stream, 1, "b")
@@ -57,7 +57,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["a", "b", "d"])
     }
 
-    @Test func fault4WhatWasFetchedStaysLive() async throws {
+    @Test func fault4FetchedItemsStayLive() async throws {
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, recorder) = await world.stream(limit: 1)
       await fetch(stream, 2, "b")
@@ -75,7 +75,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["a", "b", "cc", "d"])
     }
 
-    @Test func newRecordsAtTheTopMakeNoHoleBeforeWhatWasFetched() async throws {
+    @Test func newRecordsAtTheTopLeaveNoGapBeforeFetchedItems() async throws {
       try await world.put("a", "b", "c", "d", "e")
       let (stream, _) = await world.stream(limit: 1, ascending: false)
       await fetch(stream, 2, "d")
@@ -84,7 +84,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["h", "g", "f", "e", "d", "c", "b"])
     }
 
-    @Test func behindTheLastRecordWhateverComesIsLive() async throws {
+    @Test func recordsAddedAfterTheLastFetchedRecordAreLive() async throws {
       try await world.put("a", "b", "c")
       let (stream, _) = await world.stream(limit: 1)
       await fetch(stream, 5, "b")
@@ -94,7 +94,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["a", "b", "c", "d"])
     }
 
-    @Test func oneFetchAtATimeAndNoneOfNothing() async throws {
+    @Test func onlyOneFetchRunsAndAnEmptyStreamFetchesNothing() async throws {
       let (empty, _) = await world.stream(limit: 1)
       await fetch(empty, 2, "a")
       try await world.put("a", "b", "c", "d")
@@ -112,7 +112,7 @@ extension StreamBaseKitTests {
       #expect(order == ["second", "first"])
     }
 
-    @Test func doneComesBeforeTheDelayIsOver() async throws {
+    @Test func fetchCompletesBeforeTheBatchDelay() async throws {
       try await world.put("a", "b", "c", "d")
       let (stream, _) = await world.stream(limit: 1)
       let timer = HandTimer()
@@ -126,7 +126,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["a", "b", "c"])
     }
 
-    @Test func inTheOrderByAChildAKeyOfTheStreamIsTheCursor() async throws {
+    @Test func whenOrderedByAChildTheFetchStartIsAStreamKey() async throws {
       try await world.put([("a", 2), ("b", 1), ("c", 2), ("d", 2), ("e", 3)])
       let (stream, _) = await world.stream(limit: 1, .child("rank"))
       #expect(world.keys(stream) == ["b", "a"])
@@ -134,7 +134,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["b", "a", "c", "d"])
     }
 
-    @Test func fault25WithAutoFetchAPageIsAsLongAsAskedFor() async throws {
+    @Test func fault25WithAutoFetchAPageHasTheRequestedLength() async throws {
       try await world.put((0..<40).map { ("\(100 + $0)", $0) })
       let isWanted: (BaseItem) -> Bool = { (($0 as? Note)?.rank ?? 0) % 5 == 0 }
       let (without, _) = await world.stream(limit: 3) { $0.predicate = isWanted }
@@ -151,7 +151,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream).count == 8)
     }
 
-    @Test func withAutoFetchAStricterPredicateAndRemovalsReadOnBehindWhatWasFetched() async throws {
+    @Test func autoFetchRefillsAfterAStricterPredicateAndRemovals() async throws {
       try await world.put((0..<40).map { ("\(100 + $0)", $0) })
       let (stream, _) = await world.stream(limit: 3) {
         $0.predicate = { _ in true }
@@ -170,7 +170,7 @@ extension StreamBaseKitTests {
       #expect(world.on { !stream.hasMore })
     }
 
-    @Test func aStreamKnowsWhetherThereIsMore() async throws {
+    @Test func hasMoreTellsWhetherRecordsFollow() async throws {
       try await world.put("a", "b", "c", "d", "e")
       let (all, _) = await world.stream()
       let (stream, _) = await world.stream(limit: 2)
@@ -189,7 +189,7 @@ extension StreamBaseKitTests {
       #expect(world.on { !short.hasMore })
     }
 
-    @Test(arguments: [true, false]) func aFetchThatBeginsEarlierLeavesTheStreamAsFarAsItWas(isAscending: Bool)
+    @Test(arguments: [true, false]) func aFetchFromAnEarlierItemDoesNotMoveTheStreamsEnd(isAscending: Bool)
       async throws
     {
       let keys = ["a", "b", "c", "d", "e", "f", "g"]
@@ -218,7 +218,7 @@ extension StreamBaseKitTests {
       #expect(world.on { !whole.hasMore })
     }
 
-    @Test func hiddenRecordsThatAreThereAlreadyDoNotHoldUpAFetch() async throws {
+    @Test func loadedHiddenRecordsDoNotBlockAFetch() async throws {
       try await world.put((0..<20).map { ("\(100 + $0)", $0) })
       let (stream, _) = await world.stream(limit: 3) {
         $0.predicate = { (($0 as? Note)?.rank ?? 0) % 10 == 0 }
@@ -228,7 +228,9 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["100", "110"])
     }
 
-    @Test(arguments: [true, false]) func aFetchThatBeginsTooFarOutLeavesNoHole(isByKey: Bool) async throws {
+    @Test(arguments: [true, false]) func aFetchThatStartsBeyondTheStreamsEndLeavesNoGap(isByKey: Bool)
+      async throws
+    {
       try await world.put([("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), ("f", 6)])
       let (stream, _) = await world.stream(limit: 1, isByKey ? .key : .child("rank"))
       // If a stream is ordered by a child, a start key that the stream does not contain is interpreted as a
@@ -280,7 +282,7 @@ extension StreamBaseKitTests {
 
     /// The bug: a page that ended at an item with a pending server timestamp crashed the program. Such an
     /// item cannot be a cursor.
-    @Test func aPageContinuesAfterMoreThanOnePageOfJustSentItems() async throws {
+    @Test func aPageContinuesAfterSeveralPagesOfPendingItems() async throws {
       let world = try await offline([("a", 1_000_000_000), ("b", 1_500_000_000), ("c", 4_102_444_800)])
       let sent = ["p1", "p2", "p3", "p4", "p5", "p6"]
       send(sent, in: world)
@@ -299,7 +301,7 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
-    @Test func aPageThatWouldEndAtWhatWasJustSentWaits() async throws {
+    @Test func aPageEndingAtAPendingServerTimestampWaits() async throws {
       let world = try await offline([("a", 1_000_000_000), ("b", 1_500_000_000)])
       let sent = ["p1", "p2", "p3", "p4", "p5", "p6"]
       send(sent, in: world)
@@ -330,7 +332,7 @@ extension StreamBaseKitTests {
 
     /// Terminates the database directly after a fetch was issued. The fetch itself completes, but further
     /// reads that it causes fail.
-    @Test(arguments: [true, false]) func whatAFetchAsksBehindTheEndFails(resume: Bool) async throws {
+    @Test(arguments: [true, false]) func readsOfAFetchAfterTerminationFail(resume: Bool) async throws {
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, recorder) = await world.stream(limit: 1) {
         guard resume else { return }
@@ -349,7 +351,7 @@ extension StreamBaseKitTests {
       #expect(world.on { !stream.kitIsFetching })
     }
 
-    @Test func aBatchBehindTheEndReadsNothing() async throws {
+    @Test func aBatchAfterTerminationReadsNothing() async throws {
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, _) = await world.stream(limit: 1) {
         $0.predicate = { ["a", "b"].contains($0.key) }
@@ -383,7 +385,7 @@ extension StreamBaseKitTests {
       return (StreamWorld { $0.remote = remote }, remote, authority)
     }
 
-    @Test func fault5AFetchThatFailsIsReportedAndOver() async throws {
+    @Test func fault5AFailedFetchIsReportedAndCompletes() async throws {
       let (world, remote, authority) = try refusing { $0.limit == .first(4) }
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, recorder) = await world.stream(limit: 1)
@@ -405,7 +407,7 @@ extension StreamBaseKitTests {
       withExtendedLifetime((remote, authority)) {}
     }
 
-    @Test func fault20AQueryThatFailsIsReportedOnceAlsoToADelegateThatComesLater() async throws {
+    @Test func fault20AFailedQueryIsReportedOnceEvenToALaterDelegate() async throws {
       let (world, remote, authority) = try refusing { _ in true }
       let stream = world.on { StreamBase(type: Note.self, ref: world.notes) }
       await world.wait { stream.kitLoad.isFinished }

@@ -9,7 +9,7 @@ import Testing
 
 extension StreamBaseKitTests {
   @Suite struct Items {
-    @Test func fault26ItemsAreEqualByKeyAndWithoutOneByIdentity() {
+    @Test func fault26ItemsAreComparedByKeyOrWithoutAKeyByIdentity() {
       let nameless = Note()
       #expect(Note("a") as BaseItem == Note("a", text: "other") as BaseItem)
       #expect(Note("a") as BaseItem != Note("b") as BaseItem)
@@ -18,7 +18,7 @@ extension StreamBaseKitTests {
       #expect(Note("é") as BaseItem != Note("e\u{301}") as BaseItem)
     }
 
-    @Test func fault27ACloneHasWhatIsInTheDictionary() {
+    @Test func fault27ACloneCopiesTheFieldsInTheDictionary() {
       let note = Note("a", text: "text", rank: 3)
       note.isHidden = true
       let copy = note.clone() as? Note
@@ -26,7 +26,7 @@ extension StreamBaseKitTests {
       #expect(copy?.isHidden == false)
     }
 
-    @Test func fault27ACloneSharesWhatTheDictionaryRefersTo() {
+    @Test func fault27ACloneSharesObjectsReferencedByTheDictionary() {
       final class Bag: BaseItem {
         var things = NSMutableArray()
         override func update(_ dict: [String: Any]?) { things = dict?["things"] as? NSMutableArray ?? things }
@@ -36,7 +36,7 @@ extension StreamBaseKitTests {
       #expect((bag.clone() as? Bag)?.things === bag.things)
     }
 
-    @Test func arraysFindTheirObjectsByKey() {
+    @Test func keyedArraysFindObjectsByKey() {
       let array = KeyedArray(objects: Note("a"), Note("b"))
       array.append(Note("c"))
       array.insert(Note("z"), atIndex: 0)
@@ -54,13 +54,13 @@ extension StreamBaseKitTests {
       #expect(array.isEmpty)
     }
 
-    @Test func fault18AnObjectWithoutAKeyOrWithTheSameOneEndsTheProgram() async {
+    @Test func fault18AddingAnObjectWithAMissingOrDuplicateKeyTraps() async {
       await #expect(processExitsWith: .failure) { KeyedArray<Note>().append(Note()) }
       await #expect(processExitsWith: .failure) { KeyedArray(objects: Note("a")).append(Note("a")) }
       await #expect(processExitsWith: .failure) { TransientStream().add(Note()) }
     }
 
-    @Test func fault18AnItemWithoutAKeyIsIgnoredWhereItIsOnlyMentioned() {
+    @Test func fault18LookupsAndRemovalsIgnoreItemsWithoutAKey() {
       let stream = TransientStream()
       stream.add(Note("a"))
       stream.remove(Note())
@@ -69,7 +69,7 @@ extension StreamBaseKitTests {
       #expect(stream.count == 1)
     }
 
-    @Test func fault23TheSpellingsOfTheDocumentationAreThere() {
+    @Test func fault23TheDocumentedSpellingsCompile() {
       let world = StreamWorld()
       let item: StreamBaseItem = Note("a")
       let builder = QueryBuilder(world.notes)
@@ -85,7 +85,7 @@ extension StreamBaseKitTests {
 
     // MARK: Keys
 
-    @Test func keysSortByTheTimeTheyWereMade() {
+    @Test func keysSortByCreationTime() {
       var maker = ChronologicalID()
       var rng = 0
       func next(_ time: Int64) -> String {
@@ -114,7 +114,7 @@ extension StreamBaseKitTests {
 
     // MARK: Tables
 
-    @Test func aTableFollowsAStreamInItsSection() {
+    @Test func aTableSectionFollowsItsStream() {
       let stream = TransientStream()
       stream.reset([Note("b")])
       let table = ModelTable(sections: 3) {
@@ -130,7 +130,7 @@ extension StreamBaseKitTests {
       #expect(table.rowsReloaded == 1 && table.batches == 1)
     }
 
-    @Test func nothingIsAnimatedBeforeTheStreamIsLoaded() {
+    @Test func tableUpdatesAreNotAnimatedBeforeTheInitialLoad() {
       final class Animations: StreamTable {
         var flags: [Bool] = []
         func reloadTable() {}
@@ -148,7 +148,7 @@ extension StreamBaseKitTests {
       #expect(table.flags == [false, false, true, true])
     }
 
-    @Test func theModelTableRefusesWhatATableViewWould() {
+    @Test func theModelTableRejectsInvalidTableViewUpdates() {
       func problem(_ deleted: [IndexPath], _ added: [IndexPath], rowsAfter: Int) -> String? {
         var count = 2
         let table = ModelTable(sections: 1) { _ in
@@ -172,7 +172,7 @@ extension StreamBaseKitTests {
       #expect(problem([], [], rowsAfter: 2) != nil)
     }
 
-    @Test func fault21AStreamDoesNotKeepItsDelegate() {
+    @Test func fault21AStreamDoesNotRetainItsDelegate() {
       let stream = TransientStream()
       do {
         let recorder = StreamChangeRecorder()

@@ -126,7 +126,7 @@ extension StreamBaseKitTests {
 
     // MARK: Order of events
 
-    @Test func aCreationWritesTheRecordUnderANewKeyAndTellsEachStep() async throws {
+    @Test func aCreationWritesUnderANewKeyAndCallsEachHook() async throws {
       let note = Note()
       note.text = "hello"
       await run {
@@ -140,7 +140,7 @@ extension StreamBaseKitTests {
       #expect(base.logs[0] == ("/notes/b/\(key)", false, true, ["user"]))
     }
 
-    @Test func anUpdateReplacesFieldByFieldAndRemovesNull() async throws {
+    @Test func anUpdateReplacesEachFieldAndRemovesNulls() async throws {
       final class Loose: BaseItem {
         var fields: [String: Any] = [:]
         override func update(_ dict: [String: Any]?) { fields = dict ?? [:] }
@@ -163,7 +163,7 @@ extension StreamBaseKitTests {
       #expect(base.logs.map(\.old) == [false, true, true] && base.logs.map(\.new) == [true, true, false])
     }
 
-    @Test func fault17TheHooksBehindAWriteFindItWritten() async throws {
+    @Test func fault17HooksAfterAWriteReadTheWrittenRecord() async throws {
       nonisolated(unsafe) var texts: [String?] = []
       base.afterLocalWrite = { [world] in
         world.firestore.document("notes/b/items/n").getDocument { snapshot, _ in
@@ -179,7 +179,7 @@ extension StreamBaseKitTests {
       #expect(world.on { texts } == ["created", "updated", nil])
     }
 
-    @Test func theLastHookWaitsForTheRemote() async throws {
+    @Test func thePersistHookWaitsForTheRemote() async throws {
       let authority = try DocumentStore.openInMemory()
       let remote = try LoopbackRemote(authority: authority)
       let world = StreamWorld { $0.remote = remote }
@@ -202,7 +202,7 @@ extension StreamBaseKitTests {
 
     /// The bug: while a server timestamp is pending, the item has the local time as an estimate. An update of
     /// the item stored this estimate, although the server was still to set the time.
-    @Test func anUpdateLeavesATimeToTheServerThatHasStillToSetIt() async throws {
+    @Test func anUpdateKeepsAPendingServerTimestamp() async throws {
       let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
       let world = StreamWorld { $0.remote = remote }
       let (base, context) = world.on {
@@ -242,7 +242,7 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
-    @Test func writesOfOneRecordHappenInTheOrderOfTheCalls() async throws {
+    @Test func writesOfARecordAreAppliedInCallOrder() async throws {
       let note = Note("n", text: "1")
       await run(5) {
         context.create(note)
@@ -256,7 +256,7 @@ extension StreamBaseKitTests {
       #expect(errors.all.isEmpty)
     }
 
-    @Test func aHookMayRefuseAndMayTakeItsTime() async throws {
+    @Test func aHookMayRefuseOrCompleteLater() async throws {
       base.decide = { $0(NSError(domain: "test", code: 42)) }
       let note = Note("n")
       world.on { context.create(note) }
@@ -278,7 +278,7 @@ extension StreamBaseKitTests {
 
     // MARK: Paths
 
-    @Test func everyPathBecomesACollectionAndADocument() {
+    @Test func everyResourcePathMapsToACollectionAndADocument() {
       final class Message: BaseItem {}
       final class Root: BaseItem {}
       final class Settings: BaseItem {}
@@ -297,7 +297,7 @@ extension StreamBaseKitTests {
       #expect(base.findResourcePath(Note.self, context: nil) == "/notes/$board/@")
     }
 
-    @Test func thePaddingOfPathsCanBeChosen() {
+    @Test func thePaddingCollectionIsConfigurable() {
       let base = ResourceBase(firebase: world.firestore)
       base.paddingCollection = "all"
       base.resource(Note.self, path: "/notes/$board/@")
@@ -306,7 +306,7 @@ extension StreamBaseKitTests {
       #expect(ResourceBase.refToPath(context.ref(Note("n"))) == "/notes/b/n")
     }
 
-    @Test func aPathIsToldAsItWasRegistered() {
+    @Test func refToPathReturnsTheRegisteredPath() {
       final class Own: BaseItem {}
       final class Deep: BaseItem {}
       let world = StreamWorld()
@@ -321,7 +321,7 @@ extension StreamBaseKitTests {
       withExtendedLifetime(base) {}
     }
 
-    @Test func fault12WhatIsNotRegisteredOrNotThereReachesTheErrorHandler() {
+    @Test func fault12UnregisteredClassesAndMissingKeysReachTheErrorHandler() {
       final class Stranger: BaseItem {}
       let empty = ResourceContext(base: base, resources: nil)
       context.create(Stranger())
@@ -336,7 +336,7 @@ extension StreamBaseKitTests {
       #expect(base.heard.isEmpty)
     }
 
-    @Test func fault12WithoutAnErrorHandlerADebugBuildEnds() async {
+    @Test func fault12WithoutAnErrorHandlerADebugBuildTraps() async {
       await #expect(processExitsWith: .failure) {
         let base = ResourceBase(firebase: Firestore.memory())
         ResourceContext(base: base, resources: nil).create(Note())
@@ -346,7 +346,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test func aSecondPathOfAClassEndsTheProgram() async {
+    @Test func registeringASecondPathForAClassTraps() async {
       await #expect(processExitsWith: .failure) {
         let base = ResourceBase(firebase: Firestore.memory())
         base.resource(Note.self, path: "/a/@")
@@ -354,7 +354,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test func fault13TheLogGetsTheObjectsThatThePathDoesNotUse() async throws {
+    @Test func fault13TheLogReceivesContextObjectsNotInThePath() async throws {
       let inner = context.push(["board": Board(key: "inner"), "tag": BaseItem(key: "t")])
       await run { inner.create(Note("n")) }
       #expect(base.logs[0].extra == ["tag", "user"])
@@ -363,7 +363,7 @@ extension StreamBaseKitTests {
 
     // MARK: The context
 
-    @Test func theTopmostLevelWithANameWins() {
+    @Test func theTopmostContextLevelWithANameWins() {
       let top = context.push(["board": Board(key: "top")])
       #expect(top.get("board")?.key == "top" && context.get("board")?.key == "b")
       #expect(top.get("user")?.key == "ada" && top.get("x") == nil)
@@ -376,7 +376,7 @@ extension StreamBaseKitTests {
       #expect(top.debugDescription == "ResourceContext [] over [board: Board(b), user: BaseItem(ada)]")
     }
 
-    @Test func createOrUpdateAndToggleDecideByWhatExists() async throws {
+    @Test func createOrUpdateAndToggleDependOnExistence() async throws {
       let note = Note("n", text: "1")
       await run { context.createOrUpdate(note, exists: false) }
       note.text = "2"
@@ -388,7 +388,7 @@ extension StreamBaseKitTests {
       #expect(try await stored("notes/b/items/n").exists)
     }
 
-    @Test func whatNoDocumentCanHoldIsAnError() async throws {
+    @Test func creatingARecordWithUnstorableValuesIsAnError() async throws {
       final class Odd: BaseItem {
         override var dict: [String: Any] { ["x": Thread.current] }
       }

@@ -108,7 +108,7 @@ extension StreamBaseKitTests {
 
     /// With the acknowledgement `.local`, the base receives no refusals, so it does not retry. After a
     /// restart it receives none either.
-    @Test(arguments: [true, false]) func whatFollowsARefusedUpdateIsRefusedTooAndTriedAgain(isTold: Bool)
+    @Test(arguments: [true, false]) func writesAfterARefusedUpdateAreRefusedAndRetried(isTold: Bool)
       async throws
     {
       try begin()
@@ -125,7 +125,7 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    @Test func aWriteThatIsTriedAgainWritesWhatItWasGiven() async throws {
+    @Test func aRetriedWriteWritesItsOriginalValues() async throws {
       try begin()
       let client = Client(remote, .server)
       try await client.readAndGoOffline("notes/b/items/1", "boards/b")
@@ -140,7 +140,7 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    @Test func writesThatAreTriedAgainKeepTheirOrder() async throws {
+    @Test func retriedWritesKeepTheirOrder() async throws {
       try begin()
       let client = Client(remote, .server)
       try await client.readAndGoOffline("notes/b/items/1", "boards/b")
@@ -162,7 +162,7 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    @Test func ifItCannotBeReadAgainTheLastHookIsCalled() async throws {
+    @Test func aRetryWhoseReadFailsCallsThePersistHook() async throws {
       try begin()
       let client = Client(remote, .server)
       try await client.readAndGoOffline("notes/b/items/1", "boards/b")
@@ -179,7 +179,7 @@ extension StreamBaseKitTests {
 
     /// A retry does not wait for the pending write of a user who is signed out, because that write completes
     /// only after its user has signed in again.
-    @Test func whatIsRefusedDoesNotWaitForAUserWhoIsAway() async throws {
+    @Test func aRetryDoesNotWaitForASignedOutUsersWrites() async throws {
       try begin()
       let client = Client(remote, .server)
       let firestore = client.world.firestore
@@ -202,7 +202,7 @@ extension StreamBaseKitTests {
     }
 
     /// A refused write belongs to the user who issued it, so it is retried only while that user is signed in.
-    @Test func whatIsRefusedWaitsForItsUserWhoHasGone() async throws {
+    @Test func aRetryWaitsUntilItsUserSignsInAgain() async throws {
       try begin()
       let client = Client(remote, .server)
       let firestore = client.world.firestore
@@ -240,7 +240,7 @@ extension StreamBaseKitTests {
 
     /// The bug: an update first reads its record. If another user signed in during this read, the update was
     /// issued as that other user. A creation whose hook ended late had the same fault.
-    @Test(arguments: [true, false]) func aFirstTryIsThatOfTheUserWhoAskedForIt(isUpdate: Bool) async throws {
+    @Test(arguments: [true, false]) func aFirstAttemptIsIssuedAsItsOwnUser(isUpdate: Bool) async throws {
       try begin()
       let client = Client(remote, .server)
       let (base, firestore) = (client.base, client.world.firestore)
@@ -294,7 +294,7 @@ extension StreamBaseKitTests {
 
     /// The app's direct write is applied after another client's change. The later writes of the base were
     /// computed from the state before that change, so they are retried.
-    @Test(arguments: [true, false]) func whatFollowsAnUpdateDataThatLandsOnAnotherChangeIsTriedAgain(
+    @Test(arguments: [true, false]) func writesAfterAContestedUpdateDataAreRetried(
       isTold: Bool
     ) async throws {
       try begin()
@@ -313,7 +313,7 @@ extension StreamBaseKitTests {
 
     /// No other client has changed the record, so the remote must not refuse the write. With `.local`,
     /// the base would not retry a refused write.
-    @Test(arguments: [true, false]) func whatFollowsAnUpdateDataOfWhatWasReadHappens(endsIt: Bool)
+    @Test(arguments: [true, false]) func writesAfterAnUncontestedUpdateDataSucceed(endsIt: Bool)
       async throws
     {
       try begin()
@@ -428,7 +428,7 @@ extension StreamBaseKitTests {
 
     /// Until the watch stream delivers an accepted write, listeners still see the note with a pending write.
     /// The bug: a write computed from this state was refused five times in a row.
-    @Test(arguments: [true, false]) func betweenTheAnswerAndTheWatchStreamWhatWasAcceptedIsRead(
+    @Test(arguments: [true, false]) func anAcceptedWriteIsReadBeforeTheWatchStreamDeliversIt(
       isUpdate: Bool
     )
       async throws
@@ -453,7 +453,7 @@ extension StreamBaseKitTests {
 
     /// The accepted write was applied after another client's change, which this client has not received yet.
     /// The base therefore waits for the watch stream before it writes.
-    @Test func whatTheWatchStreamAloneKnowsIsWaitedFor() async throws {
+    @Test func aWriteWaitsForStateOnlyTheWatchStreamHas() async throws {
       let holding = HoldingRemote(remote)
       let (client, writers) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
       client.world.on { client.context.update(Note("1", text: "1", rank: 20)) }
@@ -471,7 +471,7 @@ extension StreamBaseKitTests {
 
     /// Offline, the base does not wait for the watch stream. Instead, it reports an error for a write that
     /// the remote would certainly refuse.
-    @Test func whatNobodyTellsOfflineIsUnavailable() async throws {
+    @Test func anOfflineWriteThatWouldBeRefusedIsUnavailable() async throws {
       let holding = HoldingRemote(remote)
       let (client, _) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
       var codes: [Int] = []
@@ -495,7 +495,8 @@ extension StreamBaseKitTests {
     /// No other client's change before the accepted write is known: there was none, and with `saysBefore:
     /// false` the remote would not report it. The offline update is therefore visible at once, and is applied
     /// later.
-    @Test(arguments: [true, false]) func offlineWhatWasAcceptedIsChangedAtOnce(saysBefore: Bool) async throws
+    @Test(arguments: [true, false]) func anAcceptedRecordIsUpdatedImmediatelyOffline(saysBefore: Bool)
+      async throws
     {
       let holding = HoldingRemote(remote, saysBefore: saysBefore)
       let (client, writers) = try await openBetweenAnswerAndTelling(holding)
@@ -512,7 +513,7 @@ extension StreamBaseKitTests {
     }
 
     /// Like the test above with `saysBefore: false`, but here the app's own write is still pending.
-    @Test func whatFollowsAnUpdateDataAtARemoteThatDoesNotSayWhatWasThereHappens() async throws {
+    @Test func anUpdateAfterUpdateDataSucceedsWithoutReportedBaseVersions() async throws {
       try begin()
       let client = Client(HoldingRemote(remote, saysBefore: false), .local)
       try await client.readAndGoOffline("notes/b/items/1", "boards/b")
@@ -526,7 +527,7 @@ extension StreamBaseKitTests {
 
     /// A conflict resolver that drops writes must drop the write of a record and the change of its counter
     /// together.
-    @Test(arguments: [true, false]) func aResolverThatDropsWritesDropsNoHalfOfOneThatCounts(isTold: Bool)
+    @Test(arguments: [true, false]) func aResolverDropsARecordAndItsCounterChangeTogether(isTold: Bool)
       async throws
     {
       try begin()
@@ -544,7 +545,7 @@ extension StreamBaseKitTests {
 
     /// The base reads the record before it writes. Here the database is terminated before the result of that
     /// read arrives.
-    @Test(arguments: [true, false]) func aWriteThatTheEndOvertakesFails(isUpdate: Bool) async throws {
+    @Test(arguments: [true, false]) func aWriteInterruptedByTerminationFails(isUpdate: Bool) async throws {
       let world = StreamWorld()
       try await world.put([("1", 5)])
       let base = HearingBase(firebase: world.firestore)
@@ -561,7 +562,7 @@ extension StreamBaseKitTests {
 
     /// The second update would read its record after the termination, so this update never starts. Only the
     /// error handler is called for it.
-    @Test func ofAFirstTryThatCannotBeReadTheErrorHandlerAloneHears() async throws {
+    @Test func aFirstAttemptWhoseReadFailsCallsOnlyTheErrorHandler() async throws {
       let world = StreamWorld()
       try await world.put([("1", 5)])
       let base = HearingBase(firebase: world.firestore)
@@ -579,7 +580,7 @@ extension StreamBaseKitTests {
       #expect(world.on { base.finished == 1 && base.kitLanes.isEmpty })
     }
 
-    @Test func whatWasRefusedEndsWithTheDatabaseIfItsUserIsAway() async throws {
+    @Test func terminationEndsTheRetryOfASignedOutUsersWrite() async throws {
       try begin()
       let client = Client(remote, .server)
       let firestore = client.world.firestore
@@ -600,7 +601,7 @@ extension StreamBaseKitTests {
 
     // MARK: Owners
 
-    @Test(arguments: [true, false]) func theEndOfARecordBringsNoOwnerBackThatCouldNotBeRead(isThere: Bool)
+    @Test(arguments: [true, false]) func destroyingARecordDoesNotRecreateAnUnreadableOwner(isThere: Bool)
       async throws
     {
       try begin()
@@ -615,7 +616,7 @@ extension StreamBaseKitTests {
       try await client.world.firestore.terminate()
     }
 
-    @Test func anOwnerThatHasComeIsCountedInAlthoughItWasReadAsAbsent() async throws {
+    @Test func anOwnerCreatedAfterItWasReadAsAbsentIsCounted() async throws {
       let client = Client(remote, .server)
       _ = try await client.world.firestore.document("boards/b").getDocument(source: .server)
       try begin()
@@ -629,7 +630,7 @@ extension StreamBaseKitTests {
 
     // MARK: Lanes
 
-    @Test func whatIsRefusedComesBeforeThoseThatWaitAndSparesWhatLaterOnesHaveWritten() {
+    @Test func refusedWritesPrecedeWaitingWritesAndKeepLaterFields() {
       let lanes = ResourceLanes()
       let turns = (0..<4).map { _ in lanes.turn(at: "x") }
       var order: [String] = []
@@ -686,7 +687,7 @@ extension StreamBaseKitTests {
       return names
     }
 
-    @Test func whatIsRefusedWaitsForThoseOfItsUserAloneAndTheOthersCountOnceTheyHaveHappened() {
+    @Test func aRetryWaitsOnlyForItsUsersWritesAndSeesOthersWhenApplied() {
       let lanes = ResourceLanes()
       let turns = issued(lanes, by: "ada", "ada", "bob", "ada")
       var free = 0
@@ -718,7 +719,7 @@ extension StreamBaseKitTests {
       #expect(lanes.isEmpty)
     }
 
-    @Test func whoseAWriteIsMayBecomeKnownLater() {
+    @Test func aWritesUserMayBecomeKnownLater() {
       let lanes = ResourceLanes()
       let turns = issued(lanes, by: "ada", "ada")
       let late = lanes.turn(at: "x")

@@ -31,7 +31,7 @@ extension StreamBaseKitTests {
       return (partitioned, recorder)
     }
 
-    @Test func fault8ItBeginsWithWhatIsThereAndKnowsThatItIsLoaded() {
+    @Test func fault8APartitionedStreamStartsWithExistingItemsAndIsLoaded() {
       let stream = stream(("a", 1), ("b", 0), ("c", 1), ("d", 2))
       let (partitioned, recorder) = partitioned(stream)
       #expect(sections(partitioned) == [["b"], ["a", "c"], ["d"]])
@@ -42,7 +42,7 @@ extension StreamBaseKitTests {
       #expect(partitioned.items.map { $0.key! } == ["a", "b", "c", "d"])
     }
 
-    @Test func rowsThatComeAreToldInTheirSections() {
+    @Test func addedRowsAreReportedInTheirSections() {
       let stream = stream(("a", 1), ("d", 1))
       let (partitioned, recorder) = partitioned(stream)
       _ = recorder.take()
@@ -52,7 +52,7 @@ extension StreamBaseKitTests {
       #expect(sections(partitioned) == [["c"], ["a", "b", "d", "e"], []])
     }
 
-    @Test func fault7TheRowsThatWereRemovedAreThoseThatDisappear() {
+    @Test func fault7RemovedRowsDisappear() {
       let stream = stream(("a", 0), ("b", 1), ("c", 0), ("d", 1), ("e", 0), ("f", 1))
       let (partitioned, recorder) = partitioned(stream)
       _ = recorder.take()
@@ -65,7 +65,7 @@ extension StreamBaseKitTests {
       #expect(partitioned.map == [path(1, 0), path(0, 0)])
     }
 
-    @Test func fault11AnItemThatChangesItsSectionGoesFirstByItsOldRow() {
+    @Test func fault11MovingToAnotherSectionDeletesTheOldRowAndAddsANewRow() {
       let stream = stream(("a", 0), ("b", 0), ("c", 1), ("d", 1))
       let (partitioned, recorder) = partitioned(stream)
       _ = recorder.take()
@@ -79,7 +79,7 @@ extension StreamBaseKitTests {
       #expect(recorder.take() == [.changed([path(1, 0)])])
     }
 
-    @Test func severalThatMoveAtOnceAreOneBatchBehindThoseThatStay() {
+    @Test func itemsThatMoveTogetherAreOneBatchAfterInPlaceChanges() {
       let stream = stream(("a", 0), ("b", 0), ("c", 0), ("d", 1))
       let (partitioned, recorder) = partitioned(stream)
       _ = recorder.take()
@@ -93,7 +93,7 @@ extension StreamBaseKitTests {
       #expect(sections(partitioned) == [["b"], ["a", "d"], ["c"]])
     }
 
-    @Test func fault10ItemsThatTheOrderDoesNotTellApartKeepTheOrderOfTheStream() async throws {
+    @Test func fault10ItemsWithEqualRankKeepTheStreamOrder() async throws {
       let world = StreamWorld()
       try await world.put([("a", 1), ("c", 1), ("e", 1)])
       let (stream, _) = await world.stream(ascending: false, .child("rank"))
@@ -102,7 +102,7 @@ extension StreamBaseKitTests {
       #expect(world.on { sections(partitioned) } == [["e", "d", "c", "b", "a"]])
     }
 
-    @Test func listenersOfABatchSeeItDone() {
+    @Test func delegatesSeeTheFinalStateThroughoutABatch() {
       final class Watcher: StreamBaseDelegate {
         weak var stream: PartitionedStream?
         var counts: [Int] = []
@@ -121,7 +121,7 @@ extension StreamBaseKitTests {
       #expect(watcher.counts == [3, 3, 3, 3])
     }
 
-    @Test func aPartitionerThatNamesNoSectionEndsTheProgram() async {
+    @Test func aPartitionerWithAnInvalidSectionTraps() async {
       await #expect(processExitsWith: .failure) {
         let stream = TransientStream()
         stream.add(Note("a"))
@@ -129,8 +129,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test(arguments: [1 as UInt64, 2, 3]) func sectionsAreThoseOfTheArrayThatWasEditedTheSameWay(seed: UInt64)
-    {
+    @Test(arguments: [1 as UInt64, 2, 3]) func sectionedRowsMatchAnEditedArray(seed: UInt64) {
       var rng = seed
       func roll(_ sides: Int) -> Int {
         rng = rng &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -183,7 +182,7 @@ extension StreamBaseKitTests {
 
     private func keys(_ union: UnionStream) -> [String] { union.map { $0.key! } }
 
-    @Test func fault1AUnionHasAsManyRowsAsItsSourcesShow() {
+    @Test func fault1AUnionHasTheRowsOfAllItsSources() {
       let streams = streams(["a", "c"], ["b", "d"])
       let (union, _, _) = union(streams)
       #expect(union.endIndex == 4 && union.count == 4)
@@ -191,13 +190,13 @@ extension StreamBaseKitTests {
       #expect(union.findIndexPath("c") == path(0, 2) && union.find("d")?.key == "d")
     }
 
-    @Test func fault8ItBeginsWithWhatIsThereAndTellsThatItIsLoaded() {
+    @Test func fault8AUnionStartsWithExistingItemsAndReportsTheLoad() {
       let (union, recorder, _) = union(streams(["a"], ["b"]))
       #expect(recorder.changes == [.initialLoad(nil)])
       #expect(union.count == 2)
     }
 
-    @Test func theFirstSourceThatShowsAKeyGivesTheItem() {
+    @Test func theFirstSourceWithAKeyProvidesTheItem() {
       let streams = streams(["a"], ["a", "b"])
       let (union, recorder, timer) = union(streams)
       _ = recorder.take()
@@ -214,7 +213,7 @@ extension StreamBaseKitTests {
       #expect(keys(union) == ["b"])
     }
 
-    @Test func changesAreCollectedAndToldAsOneBatch() {
+    @Test func unionChangesAreReportedAsOneBatch() {
       let streams = streams(["b"], ["d"])
       let (union, recorder, timer) = union(streams)
       _ = recorder.take()
@@ -228,7 +227,7 @@ extension StreamBaseKitTests {
       #expect(keys(union) == ["a", "c", "d"])
     }
 
-    @Test func aChangeIsToldWithItsPlaceInTheUnion() {
+    @Test func aChangeIsReportedWithItsUnionIndex() {
       let streams = streams(["a"], ["b"])
       let (union, recorder, _) = union(streams)
       _ = recorder.take()
@@ -237,7 +236,7 @@ extension StreamBaseKitTests {
       #expect(union.count == 2)
     }
 
-    @Test func itIsLoadedWhenAllSourcesAre() async throws {
+    @Test func aUnionIsLoadedWhenAllSourcesAreLoaded() async throws {
       let world = StreamWorld()
       try await world.put("b")
       let placeholders = TransientStream()
@@ -256,7 +255,7 @@ extension StreamBaseKitTests {
       withExtendedLifetime(stream) { #expect(world.on { union.count } == 2) }
     }
 
-    @Test func theOrderIsThatOfTheFirstSource() async throws {
+    @Test func aUnionHasTheOrderOfItsFirstSource() async throws {
       let world = StreamWorld()
       try await world.put([("a", 1), ("b", 3)])
       try await world.put([("c", 2), ("d", 4)], in: "others")
@@ -278,7 +277,7 @@ extension StreamBaseKitTests {
         world.on { recorder.take() } == [.initialLoad(nil), .batch(deleted: paths(2), added: paths(0))])
     }
 
-    @Test func aUnionHasSections() {
+    @Test func aUnionCanBePartitionedIntoSections() {
       let streams = streams(["a", "c"], ["b", "d"])
       let union = UnionStream(sources: streams.0, streams.1)
       let timer = HandTimer()

@@ -17,7 +17,7 @@ extension StreamBaseKitTests {
 
     /// The bug: a pending server timestamp was null, which sorts before all times. So a new message appeared
     /// as the oldest message.
-    @Test func aTimeThatTheRemoteHasStillToSetIsTheLastOfAll() async throws {
+    @Test func pendingServerTimestampSortsLast() async throws {
       let authority = try DocumentStore.openInMemory()
       let remote = try LoopbackRemote(authority: authority)
       let world = StreamWorld { $0.remote = remote }
@@ -47,7 +47,9 @@ extension StreamBaseKitTests {
 
     /// The bug: an item with a pending server timestamp was sorted by its estimate, which is the local time.
     /// It must be sorted after all other times.
-    @Test(arguments: [true, false]) func thatIsSoIfTheClockHereIsBehind(isAscending: Bool) async throws {
+    @Test(arguments: [true, false]) func pendingServerTimestampSortsLastEvenIfTheLocalClockIsBehind(
+      isAscending: Bool
+    ) async throws {
       let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
       let world = StreamWorld { $0.remote = remote }
       // The item z has a date in the year 2100, because the clock of another client is ahead.
@@ -82,7 +84,7 @@ extension StreamBaseKitTests {
       try await world.firestore.terminate()
     }
 
-    @Test func recordsBecomeItemsAndTheLoadIsToldOnceBehindTheFirstBatch() async throws {
+    @Test func initialLoadIsReportedOnceAfterTheFirstBatch() async throws {
       try await world.put("b", "a", "c")
       let recorder = StreamChangeRecorder()
       let stream = world.on {
@@ -113,7 +115,7 @@ extension StreamBaseKitTests {
       #expect(world.on { stream.isEmpty })
     }
 
-    @Test func recordsThatComeChangeAndGoAreFollowed() async throws {
+    @Test func aStreamFollowsAddedChangedAndDeletedRecords() async throws {
       try await world.put("a", "c")
       let (stream, recorder) = await world.stream()
       try await world.put("b")
@@ -138,7 +140,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["b", "e", "f"])
     }
 
-    @Test func anItemThatIsGoneIsToldBehindTheBatchThatRemovesIt() async throws {
+    @Test func aRemovedItemIsUpdatedToNilAfterItsBatch() async throws {
       try await world.put("a")
       let (stream, _) = await world.stream()
       let item = world.on { stream[0] as? Note }
@@ -146,7 +148,7 @@ extension StreamBaseKitTests {
       #expect(world.on { item?.text } == nil)
     }
 
-    @Test func theInitialiserHookSeesEachItemOnce() async throws {
+    @Test func didConstructItemIsCalledOncePerItem() async throws {
       final class Counting: StreamBase {
         var constructed: [String] = []
         override func didConstructItem(_ item: BaseItem) { constructed.append(item.key ?? "") }
@@ -160,7 +162,7 @@ extension StreamBaseKitTests {
 
     // MARK: Order and limits
 
-    @Test func theLimitShowsOneMoreFromTheSideThatTheStreamBeginsWith() async throws {
+    @Test func aLimitedStreamShowsOneExtraItemFromItsStart() async throws {
       try await world.put("a", "b", "c", "d", "e")
       let (ascending, _) = await world.stream(limit: 2)
       #expect(world.keys(ascending) == ["a", "b", "c"])
@@ -170,7 +172,7 @@ extension StreamBaseKitTests {
       #expect(world.on { recorder.take() } == [.batch(deleted: paths(2), added: paths(0))])
     }
 
-    @Test func aLimitOfNothingIsLoadedAtOnce() {
+    @Test func limitZeroLoadsImmediately() {
       world.on {
         let stream = StreamBase(type: Note.self, ref: world.notes, limit: 0)
         let recorder = StreamChangeRecorder()
@@ -182,7 +184,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test func rangesAreInTheDirectionOfTheStream() async throws {
+    @Test func rangesFollowTheStreamDirection() async throws {
       try await world.put("a", "b", "c", "d", "e")
       for (ascending, start, end) in [(true, "b", "d"), (false, "d", "b")] {
         let builder = QueryBuilder(world.notes)
@@ -196,7 +198,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test func byAChildWhatIsMissingComesFirstAlsoWithALimit() async throws {
+    @Test func recordsWithoutTheOrderingChildSortFirstEvenWithALimit() async throws {
       try await world.put([("a", 3), ("b", nil), ("c", 1), ("d", 2), ("e", nil)])
       let (all, _) = await world.stream(.child("rank"))
       #expect(world.keys(all) == ["b", "e", "c", "d", "a"])
@@ -206,7 +208,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(descending) == ["a", "d", "c", "e"])
     }
 
-    @Test func fault6AnItemWhoseOrderChangesGoesAndComes() async throws {
+    @Test func fault6AnItemWhoseRankChangesIsDeletedAndAdded() async throws {
       try await world.put([("a", 1), ("b", 2), ("c", 3)])
       let (stream, recorder) = await world.stream(.child("rank"))
       let item = world.on { stream[0] }
@@ -220,7 +222,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test func fault22ValuesOfEveryKindAreInTheOrderOfTheDatabase() async throws {
+    @Test func fault22ValuesOfEveryTypeSortInDatabaseOrder() async throws {
       final class Loose: BaseItem {
         var fields: [String: Any] = [:]
         override func update(_ dict: [String: Any]?) { fields = dict ?? [:] }
@@ -248,7 +250,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == values.indices.map { "\(100 + $0)" })
     }
 
-    @Test func keysAreComparedByTheirBytes() async throws {
+    @Test func keysAreComparedByBytes() async throws {
       let keys = ["Z", "a", "é", "e\u{301}", "\u{FFFD}", "😀"]
       let batch = world.firestore.batch()
       for key in keys { batch.setData([:], forDocument: world.notes.document(key)) }
@@ -259,7 +261,7 @@ extension StreamBaseKitTests {
       #expect(world.on { stream.find("é") } !== world.on { stream.find("e\u{301}") })
     }
 
-    @Test func neighboursOfAnItemThatIsNotThereAreFound() async throws {
+    @Test func neighboursOfAnAbsentItemAreFound() async throws {
       try await world.put("b", "d")
       for ascending in [true, false] {
         let (stream, _) = await world.stream(ascending: ascending)
@@ -276,7 +278,7 @@ extension StreamBaseKitTests {
 
     // MARK: Predicates
 
-    @Test func aPredicateHidesItemsAndANewOneIsOneBatch() async throws {
+    @Test func aPredicateHidesItemsAndReplacingThePredicateIsOneBatch() async throws {
       try await world.put([("a", 1), ("b", 2), ("c", 3), ("d", 4)])
       let (stream, recorder) = await world.stream { $0.predicate = { ($0 as? Note)?.rank != 2 } }
       #expect(world.keys(stream) == ["a", "c", "d"])
@@ -287,7 +289,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["a", "b", "c", "d"])
     }
 
-    @Test func aChangeMakesAnItemComeOrGo() async throws {
+    @Test func aChangeCanShowOrHideAnItem() async throws {
       try await world.put([("a", 1), ("b", 2)])
       let (stream, recorder) = await world.stream { $0.predicate = { ($0 as? Note)?.rank != 2 } }
       try await world.put([("b", 3)])
@@ -297,7 +299,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["b"])
     }
 
-    @Test func aLocalChangeIsToldLikeAStoredOne() async throws {
+    @Test func aLocalChangeIsReportedLikeAStoredChange() async throws {
       try await world.put("a", "b")
       let (stream, recorder) = await world.stream { $0.predicate = { ($0 as? Note)?.isHidden == false } }
       world.on {
@@ -317,7 +319,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test func theLimitBehindThePredicateCutsAndFillsUp() async throws {
+    @Test func afterPredicateLimitTruncatesAndRefills() async throws {
       try await world.put("a", "b", "c", "d")
       let (stream, recorder) = await world.stream { $0.afterPredicateLimit = 2 }
       #expect(world.keys(stream) == ["a", "b"])
@@ -335,7 +337,7 @@ extension StreamBaseKitTests {
 
     // MARK: Delays
 
-    @Test func changesAreCollectedUntilTheDelayIsOver() async throws {
+    @Test func changesAreBatchedUntilTheDelayEnds() async throws {
       let timer = HandTimer()
       try await world.put("a")
       let (stream, recorder) = await world.stream()
@@ -365,7 +367,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test func aChangeDeliversWhatIsPendingFirst() async throws {
+    @Test func aChangeReportDeliversThePendingBatchFirst() async throws {
       let timer = HandTimer()
       try await world.put("b")
       let (stream, recorder) = await world.stream()
@@ -381,7 +383,7 @@ extension StreamBaseKitTests {
       #expect(!world.on { timer.isStarted })
     }
 
-    @Test func fault19BatchesComeOnTheCallbackQueueAlsoWithoutARunningLoop() async throws {
+    @Test func fault19BatchesArriveOnTheCallbackQueueWithoutARunLoop() async throws {
       final class Placed: StreamChangeRecorder {
         var places: [Bool?] = []
         private func note() { places.append(DispatchQueue.getSpecific(key: StreamWorld.queueKey)) }
@@ -405,7 +407,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == ["a"] && world.on { union.count } == 1)
     }
 
-    @Test func aDelayThatIsPutOffForeverEndsAllTheSame() async throws {
+    @Test func aTimerFiresEvenIfRestartedRepeatedly() async throws {
       let queue = DispatchQueue(label: "dugout.test.timer")
       let timer = QueueTimer(queue)
       let isOver = Transferred(NSLock())
@@ -417,7 +419,7 @@ extension StreamBaseKitTests {
       #expect(isOver.value.withLock { fired } > 0)
     }
 
-    @Test func whatADelegateChangesDuringABatchComesBehindIt() async throws {
+    @Test func changesByADelegateDuringABatchFormALaterBatch() async throws {
       final class Meddler: StreamChangeRecorder {
         weak var stream: TransientStream?
         override func streamItemsDeleted(_ paths: [IndexPath]) {
@@ -481,7 +483,7 @@ extension StreamBaseKitTests {
       }
     }
 
-    @Test func whatADelegateSaysDuringABatchIsToldBehindIt() {
+    @Test func delegateCallsDuringABatchRunAfterIt() {
       let stream = TransientStream()
       stream.add(Note("b"))
       let meddler = Meddler()
@@ -496,7 +498,7 @@ extension StreamBaseKitTests {
       #expect(meddler.take() == [.changed(paths(1))])
     }
 
-    @Test func whatADelegateOfAUnionSaysDuringABatchIsToldBehindIt() {
+    @Test func unionDelegateCallsDuringABatchAreReportedAfterIt() {
       let (first, second) = (TransientStream(), TransientStream())
       second.add(Note("b"))
       let union = UnionStream(sources: first, second)
@@ -511,7 +513,7 @@ extension StreamBaseKitTests {
         meddler.take() == [.batch(deleted: [], added: paths(0)), .changed(paths(1)), .changed(paths(1))])
     }
 
-    @Test func aUnionOfAStreamOfNothingIsToldOnTheQueueOfItsDatabase() async {
+    @Test func aUnionWithALimitZeroStreamNotifiesOnTheCallbackQueue() async {
       final class Placed: StreamChangeRecorder {
         var places: [Bool] = []
         override func streamDidChange() {
@@ -535,7 +537,7 @@ extension StreamBaseKitTests {
 
     // MARK: Local items
 
-    @Test func aTransientStreamIsWhatItIsGiven() {
+    @Test func aTransientStreamContainsTheGivenItems() {
       let stream = TransientStream()
       let recorder = StreamChangeRecorder()
       stream.delegate = recorder

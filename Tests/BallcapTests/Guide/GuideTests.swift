@@ -11,7 +11,7 @@ extension BallcapTests {
   @Suite final class Guide {
     private let app = TestApp()
 
-    @Test func theGuideShowsWhatIsRun() throws {
+    @Test func guideExamplesMatchTheTestedCode() throws {
       let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       let code = try String(contentsOf: root.appendingPathComponent("Guide.swift"), encoding: .utf8)
       let page = try String(
@@ -27,7 +27,7 @@ extension BallcapTests {
       }
     }
 
-    @Test func documentsAreMadeSavedReadAndDeleted() async throws {
+    @Test func documentsAreCreatedSavedReadAndDeleted() async throws {
       try makeDocuments()
       chooseTheRoot()
       #expect(City.path == "cities")
@@ -44,7 +44,7 @@ extension BallcapTests {
       #expect(showAtOnce("nowhere") == "…")
     }
 
-    @Test func changesOfADocumentAreHeard() async throws {
+    @Test func listenersGetDocumentChanges() async throws {
       let heard = Heard<City?>()
       let tokyo = Document<City>(id: "tokyo", from: City(title: "Tokyo"))
       do {
@@ -168,7 +168,7 @@ extension BallcapTests {
       withExtendedLifetime(shops) {}
     }
 
-    @Test func whatPringWroteIsRead() async throws {
+    @Test func documentsWrittenByPringAreReadable() async throws {
       try await Firestore.firestore().document("version/1/person/ada").setData([
         "name": "Ada", "age": 36, "createdAt": FieldValue.serverTimestamp(),
       ])

@@ -46,7 +46,7 @@ struct BlobStoreTests {
   }
 
   /// Large pieces are hashed in parallel to writing.
-  @Test func piecesOfAnySizeAreOneContent() throws {
+  @Test func contentDoesNotDependOnThePieceSize() throws {
     let store = try TestStore().open()
     let bytes = content(3 << 20 + 12345)
     for pieces in [100_001, Self.chunk - 1, Self.chunk, Self.chunk + 1, 1 << 20, bytes.count] {
@@ -67,7 +67,7 @@ struct BlobStoreTests {
     #expect(machine.disk.image.paths.filter { $0.contains("/blobs/") }.isEmpty)
   }
 
-  @Test func partsAreReadFromAnywhere() throws {
+  @Test func partialReadsStartAtAnyOffset() throws {
     let store = try TestStore().open()
     for count in [3 * Self.chunk + 777, 50_000] {
       let bytes = content(count)

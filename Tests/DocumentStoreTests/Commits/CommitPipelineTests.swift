@@ -58,7 +58,7 @@ import Testing
     try store.checkInvariants()
   }
 
-  @Test func eachStateOfADocumentIsInTheIndexesInTurn() throws {
+  @Test func indexesFollowEachStateOfADocumentInOrder() throws {
     let store = try SimulatedStore().store
     try store.createIndex(IndexDefinition("rooms", .collection, [.init(field("n"))]))
     let inProgress = try (0..<5).flatMap { round in

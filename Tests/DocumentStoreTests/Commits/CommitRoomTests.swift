@@ -16,7 +16,7 @@ import Testing
     #expect(try store.invariantBroken() == nil)
   }
 
-  @Test func aCommitAfterALargerOneHasItsOwnRecords() throws {
+  @Test func commitAfterALargerCommitHasItsOwnRecords() throws {
     let machine = try SimulatedStore()
     var documents: [DocumentPath: StoredMap] = [:]
     for (number, bytes) in [10, 300_000, 20, 3000, 1, 900_000, 900_000, 5].enumerated() {
@@ -31,7 +31,7 @@ import Testing
   }
 
   /// The request is small, but the resulting documents are large.
-  @Test func aCommitThatIsTooLargeLeavesNothingInTheNext() throws {
+  @Test func oversizedCommitLeavesNothingInTheNextCommit() throws {
     let machine = try SimulatedStore()
     let paths = (0..<18).map { path("c", "\($0)") }
     var documents: [DocumentPath: StoredMap] = [:]

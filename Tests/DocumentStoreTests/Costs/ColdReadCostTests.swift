@@ -55,7 +55,7 @@ import Testing
     return watched.counters.waitsForReads - before
   }
 
-  @Test func anOpenAndItsFirstAnswersWaitForTheDiskAFewTimes() throws {
+  @Test func openAndFirstReadsNeedFewDiskWaits() throws {
     try make()
     var opened: DocumentStore?
     let ofOpen = try waits { opened = try open() }

@@ -11,7 +11,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct CommitCostTests {
-  @Test func aCommitSyncsOnceWhateverIsInIt() throws {
+  @Test func commitSyncsOnceRegardlessOfItsSize() throws {
     let machine = try SimulatedStore()
     // Create the log file first, so that the later commits each write one page of it.
     try machine.store.commit([.set(path("c", "first"), CostDocument.fields(0))])
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(.enabled(if: allocations_are_counted()))
-  func anUpdateCostsLittleForAnIndexOfOtherFields() throws {
+  func indexOnOtherFieldsAddsLittleCostToAnUpdate() throws {
     let machine = try SimulatedStore()
     for number in 0..<64 {
       try machine.store.commit([.set(path("c", "d\(number)"), CostDocument.fields(number))])
@@ -123,7 +123,7 @@ import Testing
     #expect(ratio <= Self.logBytesPerByteMax, "\(ratio) bytes of log for each byte of the documents' values")
   }
 
-  @Test func aFlushWritesLessThanTheDocumentsHave() throws {
+  @Test func flushWritesFewerBytesThanItsDocumentsHave() throws {
     let (watched, store) = try watchedStore()
     var bytes = 0
     for batch in 0..<20 { bytes += try commit(batch, to: store) }

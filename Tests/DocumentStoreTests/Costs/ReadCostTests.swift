@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func aQueryFromTheMiddleReadsNothingBeforeIt() throws {
+  @Test func queryWithAStartCursorReadsNothingBeforeTheCursor() throws {
     let query = try StructuredQuery.ofC.order("score").starting(.after, [.double(100)]).limited(
       to: .first(20))
     let explanation = try open().explain(query)
@@ -157,7 +157,7 @@ import Testing
     try store.close()
   }
 
-  @Test func anIndexIsMadeOfTheDocumentsOfItsCollection() throws {
+  @Test func indexBuildReadsOnlyTheDocumentsOfItsCollection() throws {
     let store = try open()
     try store.commit((0..<100).map { .set(path("few", "d\($0)"), CostDocument.fields($0)) })
     try store.commit((0..<7).map { .set(path("c", "d1", "few", "e\($0)"), CostDocument.fields($0)) })
@@ -195,7 +195,7 @@ import Testing
   }
 
   /// A single long key, long name, or nested collection with an equal id must not affect other counts.
-  @Test func aCountGoesThroughNoKeys() throws {
+  @Test func countIteratesOverNoKeys() throws {
     let store = try open()
     let long = StoredMap([("score", .string(String(repeating: "s", count: 900)))])
     try store.commit([.set(path("c", "long"), long)])
@@ -238,7 +238,7 @@ import Testing
 
   /// The index also contains documents without the field, at the position of null. Therefore nothing is
   /// sorted or filtered.
-  @Test func anOrderInWhichMissingFieldsAreNullIsReadFromAnIndex() throws {
+  @Test func orderWithMissingFieldsAsNullIsReadFromAnIndex() throws {
     let store = try open()
     try store.commit(
       (0..<30).map { .set(path("c", "nick\($0)"), StoredMap([("nick", .integer(Int64($0)))])) })

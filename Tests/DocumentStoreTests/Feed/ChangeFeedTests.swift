@@ -26,7 +26,7 @@ import Testing
     .set(path("rooms", id), StoredMap([("n", .integer(number))]))
   }
 
-  @Test func aConsumerReadsWhatIsCommittedAfterItsRegistrationInOrder() throws {
+  @Test func consumerReadsLaterCommitsInOrder() throws {
     let store = try SimulatedStore().store
     try store.commit([set("before", 1)])
     let consumer = try store.feedConsumer("a")
@@ -61,7 +61,7 @@ import Testing
     #expect(machine.store.count == 1)
   }
 
-  @Test func acknowledgedEntriesAreDroppedAndAllWithTheLastConsumer() throws {
+  @Test func acknowledgedEntriesAreDroppedAndAllOnceNoConsumerIsLeft() throws {
     let store = try SimulatedStore().store
     let keys = { store.statistics.keys - store.count }
     // A shape is stored after its names have occurred a few times. These commits store it before the keys are
@@ -104,7 +104,7 @@ import Testing
     #expect((50..<299).contains(rest.count))
   }
 
-  @Test func oldEntriesGoWhateverTheyTake() throws {
+  @Test func oldEntriesAreTrimmedRegardlessOfSize() throws {
     let clock = HandClock(1_700_000_000_000_000)
     let directory = TemporaryDirectory()
     let store = try DocumentStore.open(directory, clock)
@@ -190,7 +190,7 @@ import Testing
     #expect(store.feedConsumers == ["a"])
   }
 
-  @Test func anEntryAfterTheLastConsumerLeftIsRemoved() throws {
+  @Test func entryCommittedAfterTheLastConsumerLeftIsRemoved() throws {
     let store = try SimulatedStore().store
     for number in 1...4 { try store.commit([set("a", Int64(-number))]) }
     let keys = { store.statistics.keys - store.count }
@@ -204,7 +204,7 @@ import Testing
     #expect(consumer.name == "a")
   }
 
-  @Test func consumersThatLookAlikeAreRefused() throws {
+  @Test func canonicallyEquivalentConsumerNamesAreRefused() throws {
     let store = try SimulatedStore().store
     _ = try store.feedConsumer("caf\u{e9}")
     #expect(
@@ -213,7 +213,7 @@ import Testing
     #expect(store.feedConsumers == ["caf\u{e9}"])
   }
 
-  @Test func aCommitThatIsTooLargeToBeKeptTwiceHasItsPaths() throws {
+  @Test func feedEntryOfALargeCommitHoldsOnlyPaths() throws {
     let store = try SimulatedStore().store
     let consumer = try store.feedConsumer("a")
     let bytes = StoredValue.bytes([UInt8](repeating: 1, count: 700_000))
@@ -221,7 +221,7 @@ import Testing
     #expect(names(try consumer.read()) == [["a?", "b?"]])
   }
 
-  @Test func pendingCommitsAreNoGaps() throws {
+  @Test func pendingCommitIsNotReportedAsAGap() throws {
     let store = try SimulatedStore().store
     let consumer = try store.feedConsumer("a")
     let inProgress = try store.begin([set("a", 1)])

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func gapsWithoutEntriesCostNoTime() throws {
+  @Test func hugeGapsInFeedPositionsCostNoTime() throws {
     let store = try SimulatedStore(try machine(next: Self.far)).store
     let consumer = try store.feedConsumer("a")
     #expect(try consumer.read().map(\.position.value) == [1, 2])
@@ -91,7 +91,7 @@ import Testing
     #expect(commits.isEmpty && end.value == .max)
   }
 
-  @Test func thereAreNoMoreConsumersThanTheirRecordHolds() throws {
+  @Test func consumersBeyondTheRecordCapacityAreRefused() throws {
     let store = try SimulatedStore().store
     for number in 0..<3 { _ = try store.feedConsumer("\(number)") }
     store.pipeline.withFeed { feed in

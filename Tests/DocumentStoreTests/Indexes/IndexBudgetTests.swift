@@ -37,7 +37,7 @@ import Testing
     store.indexes.state.withLock { $0.indexes.filter(\.isAutomatic).reduce(0) { $0 + $1.tree.memory.bytes } }
   }
 
-  @Test func beyondTheBudgetTheLeastRecentlyUsedAreEvicted() throws {
+  @Test func leastRecentlyUsedIndexesBeyondTheBudgetAreEvicted() throws {
     var store = try open(bytesMax: nil)
     try fill(store)
     try use(0, of: store)

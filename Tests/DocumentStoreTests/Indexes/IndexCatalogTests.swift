@@ -21,7 +21,7 @@ import Testing
       ], nextShape: 0, shapes: [])
   }
 
-  @Test func itIsReadAsItWasWritten() throws {
+  @Test func catalogRoundTrips() throws {
     let read = try #require(IndexCatalog(decoding: catalog().encoded()))
     #expect(read.nested == ["c": 2, "d": 1] && read.longNames == 4 && read.nextID == 7)
     #expect(read.indexes.map(\.lastUse) == [9])
@@ -51,7 +51,7 @@ import Testing
     return bytes
   }
 
-  @Test func oneOfTheFormerVersionIsRead() throws {
+  @Test func catalogOfThePreviousVersionIsReadable() throws {
     let read = try #require(IndexCatalog(decoding: former(nested: 0)))
     #expect(read.nested == [:])
     #expect(read.indexes.map(\.definition) == [Self.definition])
@@ -60,7 +60,7 @@ import Testing
     #expect(try #require(IndexCatalog(decoding: former(nested: 2))).nested == nil)
   }
 
-  @Test func idsThatNoRegionHasAreRefused() {
+  @Test func impossibleIndexIDsAreRefused() {
     #expect(IndexCatalog(decoding: catalog(nextID: .max).encoded()) == nil)
     #expect(IndexCatalog(decoding: catalog(nextID: 1 << 31).encoded()) == nil)
     #expect(IndexCatalog(decoding: catalog(nextID: 3).encoded()) == nil, "an id that is still to come")
@@ -100,7 +100,7 @@ import Testing
     #expect(try store.documents(StructuredQuery.ofC.order("s")).count == 1, "\(name)")
   }
 
-  @Test func countsThatAreTooLowEndTheIndexAndNotTheProcess() throws {
+  @Test func tooLowStoredCountsInvalidateTheIndexWithoutATrap() throws {
     try empty(machine { $0.names?.nested = ["c": 2] }, name: "nested names")
     try empty(machine { $0.names?.nested = [:] }, name: "no nested names")
     try empty(machine { $0.indexes[0].longKeys = 1 }, name: "long keys")
@@ -108,7 +108,7 @@ import Testing
       machine { $0.indexes[1].numbers = NumberCounts([.init(integers: 1, doubles: 0)]) }, name: "integers")
   }
 
-  @Test func countsThatAreTooHighAreNotTakenUp() throws {
+  @Test func excessiveStoredCountsDiscardTheirIndex() throws {
     let names = try machine { $0.names?.nested = ["c": 13] }
     #expect(names.store.indexes.documentCount == nil)
     #expect(names.store.count == 12)

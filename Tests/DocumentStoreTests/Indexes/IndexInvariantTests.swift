@@ -48,7 +48,7 @@ import Testing
       said: "an index is there twice"),
   ]
 
-  @Test(arguments: faults) func aFaultIsDetected(_ fault: Fault) throws {
+  @Test(arguments: faults) func injectedIndexFaultIsDetected(_ fault: Fault) throws {
     let store = try DocumentStore.openInMemory()
     for number in 0..<40 {
       try store.commit([.set(try DocumentPath(["c", "\(100 + number)"]), IndexFixture.fields(number))])

@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func keysOfTheLadderClimbIt() {
+  @Test func keysSortLikeTheValueOrder() {
     let rungs = Self.rungs.map { (value: $0, key: key($0)) }
     for left in rungs {
       for right in rungs {
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...4 as ClosedRange<UInt64>) func aReaderGoesFromValueToValue(seed: UInt64) {
+  @Test(arguments: 1...4 as ClosedRange<UInt64>) func keyReaderStepsFromValueToValue(seed: UInt64) {
     var rng = SeededRNG(seed: seed)
     for _ in 0..<5_000 {
       let count = 1 + rng.roll(4)
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func aReaderTrapsOnNoBytes() {
+  @Test func keyReaderNeverTraps() {
     var rng = SeededRNG(seed: 3)
     for _ in 0..<20_000 {
       let tag = rng.pick([0x10, 0x30, 0x40, 0x50, 0x70, 0x80, 0x90, 0xA0, 0xB0] as [UInt8])
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func integersAndDoublesMeetAtAnySize() {
+  @Test func keysOrderIntegersAndDoublesOfAnySizeTogether() {
     var rng = SeededRNG(seed: 5)
     for _ in 0..<20_000 {
       let power = Double(sign: rng.oneIn(2) ? .plus : .minus, exponent: 50 + rng.roll(14), significand: 1)
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func theBytesAreThoseOfTheGrammar() {
+  @Test func indexKeyBytesMatchTheGrammar() {
     #expect(key(.null).hexadecimal == "10")
     #expect(key(1).hexadecimal == "30bff0000000000000")
     #expect(key(1.0) == key(1))

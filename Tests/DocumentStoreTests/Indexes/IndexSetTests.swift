@@ -36,7 +36,7 @@ struct IndexSetTests {
   // MARK: Declared
 
   @Test("are listed, used, and gone once they are dropped")
-  func asked() throws {
+  func explicitIndexIsListedUsedAndDropped() throws {
     let store = try open { $0.createsIndexes = false }
     try fill(store, 0..<100)
     let query = try StructuredQuery.ofC.where("a", .equal, 3)
@@ -53,7 +53,7 @@ struct IndexSetTests {
   }
 
   @Test("that queries made stay for good once they are asked for")
-  func adopted() throws {
+  func automaticIndexBecomesPermanentWhenCreatedExplicitly() throws {
     let store = try open()
     try fill(store, 0..<20)
     _ = try store.documents(try StructuredQuery.ofC.where("a", .equal, 3))
@@ -64,7 +64,7 @@ struct IndexSetTests {
   }
 
   @Test("are not there if their making was ended")
-  func ended() throws {
+  func cancelledBuildLeavesNoIndex() throws {
     let store = try open()
     for start in 0..<10 { try fill(store, start * 500..<start * 500 + 500) }
     var calls: [IndexProgress] = []
@@ -81,7 +81,7 @@ struct IndexSetTests {
   }
 
   @Test("are not there if nobody wanted them any more, and are made once somebody does")
-  func unwanted() throws {
+  func abandonedBuildLeavesNoIndexUntilItIsNeededAgain() throws {
     let store = try open()
     for start in 0..<10 { try fill(store, start * 500..<start * 500 + 500) }
     let query = try StructuredQuery.ofC.where("a", .equal, 3)
@@ -109,7 +109,7 @@ struct IndexSetTests {
   }
 
   @Test("have what was committed while they were made")
-  func duringCommits() throws {
+  func indexIncludesCommitsMadeDuringItsBuild() throws {
     let store = try open()
     for start in 0..<10 { try fill(store, start * 500..<start * 500 + 500) }
     var round = 0
@@ -134,7 +134,7 @@ struct IndexSetTests {
   }
 
   @Test("stay those that were asked for, when a query had begun to make the same")
-  func besideAQuery() throws {
+  func explicitIndexSurvivesAConcurrentAutomaticBuild() throws {
     let store = try open()
     try fill(store, 0..<500)
     let definition = try index("a")
@@ -153,7 +153,7 @@ struct IndexSetTests {
   }
 
   @Test("follow the commits of other threads while they are made")
-  func besideThreads() throws {
+  func indexBuildFollowsCommitsOfOtherThreads() throws {
     let store = try open { $0.maintenance = .inBackground(afterMilliseconds: 1) }
     try fill(store, 0..<400)
     let isOver = Locked(false)
@@ -184,7 +184,7 @@ struct IndexSetTests {
   // MARK: Persisted
 
   @Test("are there after a flush and a reopening, and need no making")
-  func kept() throws {
+  func indexesSurviveFlushAndReopeningWithoutARebuild() throws {
     var store = try open()
     try fill(store, 0..<300)
     try store.createIndex(try index("a"))
@@ -206,7 +206,7 @@ struct IndexSetTests {
 
   @Test(
     "that are made and dropped where there is nothing to flush stay made and dropped", arguments: [0, 30])
-  func keptWithoutCommits(documents: Int) throws {
+  func indexChangesPersistWithNothingElseToFlush(documents: Int) throws {
     var store = try open()
     if documents > 0 { try fill(store, 0..<documents) }
     try store.compact()
@@ -233,13 +233,14 @@ struct IndexSetTests {
   }
 
   @Test("that queries made go when there are too many, the least recently used first")
-  func automaticIndexesMax() throws {
+  func excessAutomaticIndexesAreEvictedLeastRecentlyUsedFirst() throws {
     let store = try open()
     try fill(store, 0..<5)
     func use(_ number: Int) throws {
       _ = try store.documents(try StructuredQuery.ofC.where(field("f\(number)"), .equal, 3))
     }
-    let asked = try IndexDefinition("c", .collection, [IndexDefinition.Field(field("asked"))])
+    let asked = try IndexDefinition(
+      "c", .collection, [IndexDefinition.Field(field("explicitIndexIsListedUsedAndDropped"))])
     try store.createIndex(asked)
     for number in 0..<DocumentStore.automaticIndexesMax { try use(number) }
     try use(0)
@@ -247,14 +248,14 @@ struct IndexSetTests {
     let names = store.indexList.map { $0.definition.fields[0].path.canonical }
     #expect(names.count == DocumentStore.automaticIndexesMax + 1)
     #expect(!names.contains("f1"))
-    #expect(Set(names).isSuperset(of: ["asked", "f0", "f2", "f1000"]))
+    #expect(Set(names).isSuperset(of: ["explicitIndexIsListedUsedAndDropped", "f0", "f2", "f1000"]))
     try store.close()
   }
 
   // MARK: Damaged
 
   @Test("that are damaged in the checkpoint give no wrong answer")
-  func damagedPages() throws {
+  func damagedCheckpointPagesGiveNoWrongAnswer() throws {
     var store = try open()
     try fill(store, 0..<300)
     try store.createIndex(try index("a"))
@@ -312,7 +313,7 @@ struct IndexSetTests {
   }
 
   @Test("are made again after a document that nobody can read was deleted")
-  func damagedRecord() throws {
+  func indexIsRebuiltAfterAnUndecodableDocumentIsDeleted() throws {
     let store = try open()
     try fill(store, 0..<30)
     try store.createIndex(try index("a"))
@@ -337,7 +338,7 @@ struct IndexSetTests {
   /// Guards against storing keys of 753 to 767 bytes in trees without truncation. Next to truncated keys,
   /// such keys broke the sort order, and range scans missed documents.
   @Test("have keys of about the greatest length in order")
-  func nearlyLongKeys() throws {
+  func keysOfNearlyMaximalLengthStayInOrder() throws {
     let store = try open()
     let long = String(repeating: "k", count: 900)
     let texts = stride(from: 738, through: 772, by: 2).flatMap { count in

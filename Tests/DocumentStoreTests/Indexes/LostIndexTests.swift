@@ -103,7 +103,7 @@ import Testing
   }
 
   /// Guards against a checkpoint that leaves out all indexes because one index has no room on the disk.
-  @Test func anIndexThatHasNoRoomTakesNothingFromOthers() throws {
+  @Test func oneIndexWithoutRoomDoesNotDropTheOthers() throws {
     let full = try Full()
     #expect(throws: DocumentStoreError.self) { try full.machine.store.compact() }
     #expect(!full.machine.store.areIndexesUnwritten)
@@ -113,7 +113,7 @@ import Testing
     #expect(next.store.indexList.isEmpty)
   }
 
-  @Test func aCloseWritesThemOnceThereIsRoom() throws {
+  @Test func closeWritesLostIndexesOnceThereIsRoom() throws {
     let full = try Full()
     try full.deleteSome()
     try full.machine.store.compact()
@@ -126,7 +126,7 @@ import Testing
     try expect(next.store)
   }
 
-  @Test func aCloseOnADiskThatStaysFullLosesNothing() throws {
+  @Test func closeOnAPersistentlyFullDiskLosesNothing() throws {
     let full = try Full()
     try full.deleteSome()
     try full.machine.store.compact()
@@ -147,7 +147,7 @@ import Testing
   }
 
   /// A flush before the first query writes only the declaration of the index.
-  @Test func theyStayWantedThroughCheckpointsWithoutNames() throws {
+  @Test func lostIndexesStayDeclaredAcrossCheckpointsWithoutNames() throws {
     let full = try Full()
     try full.deleteSome()
     try full.machine.store.compact()
@@ -171,14 +171,14 @@ import Testing
     return try SimulatedStore(full.machine.disk.image(after: .kill))
   }
 
-  @Test func theyAreMadeAgainWhereQueriesMakeNone() throws {
+  @Test func lostIndexesAreRebuiltEvenIfQueriesCreateNone() throws {
     let machine = try lost()
     machine.store.createsIndexes = false
     try expect(machine.store)
     #expect(machine.store.indexList == made)
   }
 
-  @Test func aSnapshotMakesTheSameOne() throws {
+  @Test func snapshotQueryRebuildsTheLostIndex() throws {
     let machine = try lost()
     let snapshot = try machine.store.snapshot()
     let query = try StructuredQuery.ofC.where("s", .greaterThanOrEqual, "3").where("s", .lessThan, "4")
@@ -187,7 +187,7 @@ import Testing
     try expect(machine.store)
   }
 
-  @Test func theyCanBeAskedForAgainAndDropped() throws {
+  @Test func lostIndexCanBeRecreatedOrDroppedExplicitly() throws {
     let asked = try lost()
     #expect(try asked.store.createIndex(Self.byText))
     #expect(asked.store.indexList == made)
@@ -199,7 +199,7 @@ import Testing
     #expect(try SimulatedStore(dropped.disk.image(after: .kill)).store.indexList.isEmpty)
   }
 
-  @Test func oneThatIsDroppedWhileItIsMadeIsNotThere() throws {
+  @Test func indexDroppedDuringItsRebuildStaysDropped() throws {
     let machine = try lost()
     var answers: [Bool] = []
     _ = try machine.store.createIndex(Self.byText) { _ in
@@ -212,7 +212,7 @@ import Testing
     #expect(machine.store.indexList == made)
   }
 
-  @Test func aCloseThatHasNoRoomForThemLeavesTheReserve() throws {
+  @Test func closeWithoutRoomForLostIndexesKeepsTheReserve() throws {
     let full = try Full()
     try full.deleteSome()
     try full.machine.store.compact()
@@ -227,7 +227,7 @@ import Testing
     #expect(full.machine.disk.counters.bytesWritten - before.written < free + 64 << 10)
   }
 
-  @Test func aDamagedDocumentHasQueriesDoWithout() throws {
+  @Test func damagedDocumentMakesQueriesRunWithoutTheLostIndex() throws {
     let machine = try lost()
     var batch = Batch(stamp: UInt64(Int64.max / 4))
     let record = try #require(try machine.store.document(at: path("c", "d3"))).record

@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 3, 400, 20_000])
-  func whatIsWrittenIsRead(count: Int) throws {
+  func indexRoundTripsThroughPages(count: Int) throws {
     let index = OrderedIndex(sorted: numbered(count))
     let pages = try PagesInMemory(OrderedIndexPages(index))
     #expect(pages.payloads.allSatisfy { $0.count <= 4088 })
@@ -230,7 +230,7 @@ import Testing
   }
 
   /// Pages that form cycles or refer to missing pages.
-  @Test func pagesThatLeadNowhereAreRefused() throws {
+  @Test func cyclicOrDanglingPagesAreRefused() throws {
     let index = OrderedIndex(sorted: numbered(20_000))
     let pages = try PagesInMemory(OrderedIndexPages(index))
     for firstChild: UInt32 in [0, 1, 2, UInt32(pages.count) - 1, UInt32(pages.count), .max] {

@@ -96,7 +96,7 @@ private enum Keys: CaseIterable {
   /// The index grows and shrinks in turn, so that nodes split and merge. Copies are read long after they were
   /// created.
   @Test(arguments: Keys.allCases)
-  private func itHoldsWhatASortedArrayHolds(kind: Keys) throws {
+  private func indexMatchesASortedArray(kind: Keys) throws {
     var rng = SeededRNG(seed: 1)
     var index = OrderedIndex()
     var model = Model()
@@ -243,7 +243,7 @@ private enum Keys: CaseIterable {
     #expect(try index.count(in: .prefix(common)) == 250)
   }
 
-  @Test func aPrefixIsARange() throws {
+  @Test func prefixRangeCountsAllKeysWithThePrefix() throws {
     let keys: [[UInt8]] = [
       [1], [1, 0], [1, 0xFF], [1, 0xFF, 0], [2], [0xFF], [0xFF, 0xFF], [0xFF, 0xFF, 1],
     ]
@@ -253,7 +253,7 @@ private enum Keys: CaseIterable {
     }
   }
 
-  @Test func aCopyCostsAPathAndNoMore() throws {
+  @Test func insertAfterACopyCopiesOnlyOnePath() throws {
     let keys = (0..<50_000).map { number in Array("item/\(1_000_000 + number)/end".utf8) }
     var index = OrderedIndex(sorted: keys.map { ($0, 1) })
     let copy = index
@@ -270,7 +270,7 @@ private enum Keys: CaseIterable {
     #expect(index.nodesShared(with: again) == again.memory.nodes)
   }
 
-  @Test func aSmallIndexIsSmall() throws {
+  @Test func smallIndexTakesLittleMemory() throws {
     var index = OrderedIndex()
     #expect(index.memory.bytes == 0)
     for number in 0..<3 { try index.insert(Array("users/by-city/\(number)".utf8), 1) }
@@ -280,7 +280,7 @@ private enum Keys: CaseIterable {
   // MARK: Building
 
   @Test(arguments: Keys.allCases)
-  private func aSorterBuildsWhatInsertsBuild(kind: Keys) throws {
+  private func sorterBuildsTheSameIndexAsInserts(kind: Keys) throws {
     var rng = SeededRNG(seed: 3)
     for count in [0, 1, 2, 20, 500, 30_000] {
       var model = Model()

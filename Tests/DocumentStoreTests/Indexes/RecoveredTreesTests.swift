@@ -126,7 +126,7 @@ import Testing
 
   /// Keys are sorted before the trees are built. If the keys were inserted one by one in random order, a
   /// third of each leaf would stay free.
-  @Test func theirKeysAreSortedBeforeThereIsATree() throws {
+  @Test func recoveredKeysAreSortedBeforeTheTreesAreBuilt() throws {
     let machine = try emptyStore()
     var numbers = Array(0..<6000)
     var rng = SeededRNG(seed: 1)

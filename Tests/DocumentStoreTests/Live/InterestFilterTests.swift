@@ -196,7 +196,7 @@ import Testing
 
   // MARK: Fingerprints
 
-  @Test func valuesHaveTheFingerprintsOfTheirKeys() {
+  @Test func valueFingerprintsEqualThoseOfTheirKeys() {
     let seed = UInt64.random(in: 0...1 << 40)
     var generator = DocumentGenerator(seed: seed)
     var values: [StoredValue] = (0..<500).flatMap { _ in generator.document().fields.entries.map(\.value) }
@@ -242,7 +242,7 @@ import Testing
   }
 
   /// A truncated string keeps its heap storage. Its hash must be equal to the hash of a string stored inline.
-  @Test func aTextHasOneHashWhereverItLies() {
+  @Test func stringHashDoesNotDependOnItsStorage() {
     var room: [UInt8] = []
     for count in 0...40 {
       for letter in ["t", "\u{E9}", "\0"] {
@@ -260,7 +260,7 @@ import Testing
     }
   }
 
-  @Test func theCollectionOfAPathHasTheSameHashEachWay() {
+  @Test func collectionHashIsEqualHoweverItIsComputed() {
     let long = ["rooms", "an id that is long", "messages", "b"]
     let quick = [
       ["rooms", "a"], ["rooms", "a", "messages", "an id that is long"], ["r", "a", "m", "b", "p", "c"],

@@ -77,7 +77,7 @@ import Testing
 
   // MARK: States
 
-  @Test func theFirstStateIsTheResultAndLaterOnesFollowCommits() throws {
+  @Test func firstStateIsTheResultAndLaterStatesFollowCommits() throws {
     try store.commit([set("a", 1), set("b", 2)])
     let (told, _) = try listen(byNumber())
     drain()
@@ -135,7 +135,7 @@ import Testing
   /// Guards against looking up entries by their address. New entries can reuse the addresses of freed
   /// entries.
   @Test(arguments: [StructuredQuery.Limit.first(3), .last(3)])
-  func aLimitFollowsEveryOneOfManyChanges(limit: StructuredQuery.Limit) throws {
+  func limitedViewFollowsEveryChange(limit: StructuredQuery.Limit) throws {
     let query = try byNumber(limit)
     let last = Locked<[StoredDocument]>([])
     _ = try store.listen(to: query, on: queue) { result in
@@ -154,7 +154,7 @@ import Testing
     }
   }
 
-  @Test func aDocumentIsListenedToWhetherItIsThereOrNot() throws {
+  @Test func documentListenerWorksForExistingAndMissingDocuments() throws {
     let (told, _) = try listen(StructuredQuery(.document(path("rooms", "a"))))
     try store.commit([set("b", 1)])
     drain()
@@ -167,7 +167,7 @@ import Testing
     #expect(told.take() == [": -a1@0"])
   }
 
-  @Test func listenersToOneQueryShareAViewAndALateOneBeginsWithItsState() throws {
+  @Test func listenersToOneQueryShareAViewAndStartWithItsState() throws {
     try store.commit([set("a", 1)])
     let (early, first) = try listen(byNumber())
     try store.commit([set("b", 2)])
@@ -188,7 +188,7 @@ import Testing
 
   // MARK: Pressure
 
-  @Test func aSlowListenerGetsTheLastStateWithAllThatHasChanged() throws {
+  @Test func slowListenerGetsTheLastStateWithAllChanges() throws {
     try store.commit([set("a", 1), set("b", 2)])
     let (told, _) = try listen(byNumber())
     drain()
@@ -218,7 +218,7 @@ import Testing
     #expect(told.take() == ["a1 b2: +b@1"])
   }
 
-  @Test func changesAreForgottenOnceTheyAreMoreThanBothStatesHave() throws {
+  @Test func changesAreDroppedOnceTheyOutnumberBothStates() throws {
     try store.commit([set("x", 1)])
     let document = try #require(try store.document(at: path("rooms", "x")))
     func kept(_ changes: Int, documents: Int) -> Int? {
@@ -236,7 +236,7 @@ import Testing
     #expect(kept(2001, documents: 1000) == nil)
   }
 
-  @Test func theStateIsOnItsQueueBeforeTheCommitReturns() throws {
+  @Test func stateIsQueuedBeforeTheCommitReturns() throws {
     let order = Locked<[String]>([])
     let registration = try store.listen(to: byNumber(), on: queue) { result in
       guard case .success(let snapshot) = result else { return }
@@ -262,7 +262,7 @@ import Testing
 
   // MARK: Calls from handlers
 
-  @Test func afterARemovalInAHandlerNothingMoreComes() throws {
+  @Test func removalInsideAHandlerStopsFurtherCalls() throws {
     let registration = Locked<LiveRegistration?>(nil)
     let told = Told()
     queue.suspend()
@@ -320,7 +320,7 @@ import Testing
     #expect(store.live.viewCount == 0)
   }
 
-  @Test func aDocumentRemovedUnreadLeavesItsViews() throws {
+  @Test func removedDocumentLeavesViewsEvenIfNotReadBefore() throws {
     try store.commit([set("a", 1), set("b", 2)])
     // This commit gets its position before any listener or index exists.
     let removal = try store.begin([delete("a")])

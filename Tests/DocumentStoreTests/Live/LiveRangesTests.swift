@@ -11,7 +11,7 @@ import Testing
     init(_ ranges: [ByteRange]) { self.ranges = ranges }
   }
 
-  @Test func theRangesFoundAreThoseThatHaveTheKey() {
+  @Test func lookupFindsExactlyTheRangesContainingTheKey() {
     let seed = UInt64.random(in: 0...1 << 40)
     var random = SeededRandom(seed: seed)
     let ranges = LiveRanges<Owner>()
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func resultsStayInOrderAndCopiesStayAsTheyAre() {
+  @Test func resultsStaySortedAndCopiesStayUnchanged() {
     let seed = UInt64.random(in: 0...1 << 40)
     var random = SeededRandom(seed: seed)
     var results = LiveResults()
@@ -78,7 +78,7 @@ struct LiveCampaignTests {
   ]
 
   @Test("whatever is committed, listeners know the answers of their queries", .timeLimit(.minutes(5)))
-  func answers() {
+  func listenersAlwaysHaveTheCorrectQueryResult() {
     let directory = TemporaryDirectory()
     let seed = UInt64.random(in: 0...1 << 40)
     let summary = LiveCampaign.run(commits: 1200, listeners: 300, seed: seed, in: directory.path)

@@ -45,7 +45,7 @@ import Testing
   /// Guards against a deadlock: a view requested its index in the middle of a commit, and the index build
   /// waited for that commit.
   @Test(.timeLimit(.minutes(5)))
-  func aCommitWhileAnIndexIsMadeFillsALimitThatHasLostItsOwn() throws {
+  func commitDuringAnIndexBuildRefillsALimitedView() throws {
     let (told, _) = try listen(first(2))
     #expect(store.dropIndex(byNumber))
     var hasCommitted = false
@@ -67,7 +67,7 @@ import Testing
   /// The names are rebuilt while no commit is in progress. Otherwise, two commits and the rebuild would
   /// wait for each other.
   @Test(.timeLimit(.minutes(1)))
-  func aViewIsReloadedInTheBackgroundIfNamesAreLost() throws {
+  func viewIsReloadedInTheBackgroundIfTheNameTreeIsLost() throws {
     let (told, registration) = try listen(first(2))
     store.indexes.state.withLock { $0.names = nil }
     let removal = try store.begin((0..<20).map { .delete(path("rooms", "m\($0)")) })
@@ -89,7 +89,7 @@ import Testing
     try store.checkInvariants()
   }
 
-  @Test func theIndexOfALimitStaysWhileOthersCanGo() throws {
+  @Test func indexOfALimitedViewStaysWhileOthersCanBeEvicted() throws {
     let (told, registration) = try listen(first(2))
     for number in 0..<DocumentStore.automaticIndexesMax {
       _ = try store.documents(first(1, by: "other\(number)"))
@@ -237,7 +237,7 @@ import Testing
   }
 
   /// Guards against losing a commit that is in the newer answer but not in the older one.
-  @Test func anOlderAnswerDoesNotReplaceANewerOne() throws {
+  @Test func olderLoadDoesNotReplaceANewerLoad() throws {
     let source = TwiceLoadingSource()
     let live = LiveQueries(source.publications)
     live.setSource(source)
@@ -314,7 +314,7 @@ import Testing
     (changes: 20, bytes: LiveView.backlogBytesMax / 20, isLost: true),
     (changes: 20, bytes: 10, isLost: false),
   ])
-  func aViewIsLoadedEvenIfMoreHappensMeanwhileThanItNotes(changes: Int, bytes: Int, isLost: Bool) throws {
+  func viewLoadsDespiteMoreConcurrentChangesThanItBuffers(changes: Int, bytes: Int, isLost: Bool) throws {
     let source = BusySource(changes: changes, bytes: bytes)
     let live = source.makeLive()
     let (told, listener) = listenerToNumbers()

@@ -35,7 +35,7 @@ import Testing
     #expect(isLate.withLock { $0 } == 0)
   }
 
-  @Test(.timeLimit(.minutes(5))) func aHandlerThatWaitsForTheRemoverHoldsItUpForAMomentOnly() throws {
+  @Test(.timeLimit(.minutes(5))) func removalDoesNotDeadlockWithAHandlerWaitingForIt() throws {
     let isRunning = DispatchSemaphore(value: 0)
     let isRemoved = DispatchSemaphore(value: 0)
     let queue = DispatchQueue(label: "listeners")

@@ -127,7 +127,7 @@ import Testing
   }
 
   /// In the order of this query, documents without the field sort like documents whose field is null.
-  @Test func aMissingFieldIsFoundWhereNullIs() throws {
+  @Test func missingFieldSortsWithNullIfTheOrderSaysSo() throws {
     var order = OrderBy(field("rank"))
     order.missing = .asNull
     let query = try StructuredQuery(.collection(rooms)).ordered(by: order)
@@ -195,7 +195,7 @@ import Testing
 
   /// A window that contains all matches has no end. A window that becomes too large is cut, and then has an
   /// end.
-  @Test func anExceededLimitStopsVisitsAfterItsEnd() throws {
+  @Test func changesAfterTheEndOfACutWindowVisitNoView() throws {
     let few = path("few", "x").parent
     let place = { (number: Int64) in
       Mutation.set(path("few", "f\(100 + number)"), StoredMap([("n", .integer(number))]))

@@ -15,7 +15,7 @@ import Testing
 
   private func average(_ values: StoredValue...) -> StoredValue { results([.average("a")], values)[0] }
 
-  @Test func nothingCountsZeroSumsToZeroAndHasNoAverage() {
+  @Test func emptyInputHasZeroCountZeroSumAndNoAverage() {
     #expect(results([.count, .sum("a"), .average("a")], []) == [0, 0, .null])
     #expect(results([.count, .sum("a"), .average("a")], ["1", .null, [1]]) == [3, 0, .null])
   }
@@ -25,7 +25,7 @@ import Testing
     #expect(average(1, "9", 2) == 1.5)
   }
 
-  @Test func integersAreExactAsLongAsTheTotalFits() {
+  @Test func integerSumIsExactWhileTheTotalFits() {
     #expect(sum(.integer(.max), 1, -1) == .integer(.max))
     #expect(sum(.integer(.max), .integer(.max), .integer(.min), .integer(.min), 5) == 3)
     #expect(sum(.integer(.max), 1) == .double(0x1p63))
@@ -33,7 +33,7 @@ import Testing
     #expect(average(.integer(.max), .integer(.max)) == .double(0x1p63))
   }
 
-  @Test func oneDoubleMakesADouble() {
+  @Test func sumWithAnyDoubleIsADouble() {
     #expect(sum(1, 2.0) == 3.0)
     #expect(sum(1, -0.0) == 1.0)
     #expect(sum(-0.0) == 0.0)
@@ -41,7 +41,7 @@ import Testing
     #expect(sum(.integer(.max), 0.5, .integer(.min)) == -0.5)
   }
 
-  @Test func notANumberSpreadsAndInfinityIsReached() {
+  @Test func nanPropagatesAndSumsOverflowToInfinity() {
     #expect(sum(1, .double(.nan)) == .double(.nan))
     #expect(average(1, .double(.nan)) == .double(.nan))
     #expect(sum(1, .double(.infinity)) == .double(.infinity))
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func aDocumentWithoutASummedFieldCountsForNothing() {
+  @Test func documentsWithoutAllSummedFieldsAreIgnored() {
     var aggregation = Aggregation([.count, .sum("a"), .average("b")])
     aggregation.add(document("1", ("a", 1), ("b", 1)))
     aggregation.add(document("2", ("a", 2)))
@@ -111,7 +111,7 @@ import Testing
     #expect(results([.sum("a"), .count, .sum("a")], [1, 2]) == [3, 2, 3])
   }
 
-  @Test func resultsHaveNames() {
+  @Test func aggregatesHaveDefaultAliases() {
     #expect(Aggregate.count.alias == "count")
     #expect(Aggregate.sum(field("a", "b")).alias == "sum_a.b")
     #expect(Aggregate.average("é").alias == "avg_`é`")

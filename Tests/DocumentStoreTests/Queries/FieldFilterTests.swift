@@ -58,7 +58,7 @@ import Testing
     #expect(found(.greaterThan, .null) == [])
   }
 
-  @Test func notANumberIsTheSmallestNumberOfARange() {
+  @Test func rangeFiltersTreatNaNAsTheSmallestNumber() {
     let numbers: Set = ["nan", "-inf", "-0.0", "0", "1", "1.0", "1.5", "2"]
     #expect(found(.greaterThanOrEqual, .double(.nan)) == numbers)
     #expect(found(.greaterThan, .double(.nan)) == numbers.subtracting(["nan"]))

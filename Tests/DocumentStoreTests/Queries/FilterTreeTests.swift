@@ -8,7 +8,7 @@ import Testing
   private let b = FilterTree.field("b", .greaterThan, 2)
   private let c = FilterTree.field("c", .equal, 3)
 
-  @Test func compositesOfOneCollapseAndEmptyOnesSayNothing() {
+  @Test func singleFilterCompositesCollapseAndEmptyOnesVanish() {
     #expect(FilterTree.all([]).simplified == nil)
     #expect(FilterTree.any([.all([]), .any([.any([])])]).simplified == nil)
     #expect(FilterTree.any([.all([a])]).simplified == a)
@@ -17,7 +17,7 @@ import Testing
     #expect(FilterTree.all([a, .all([b, c])]).simplified == .all([a, .all([b, c])]))
   }
 
-  @Test func anOrderByAFieldExcludesDocumentsWithoutItAlsoUnderOr() throws {
+  @Test func orderExcludesDocumentsWithoutTheFieldEvenUnderOr() throws {
     let documents = [document("1", ("a", 1)), document("2", ("b", 3)), document("3", ("a", 1), ("b", 0))]
     let query = try StructuredQuery.ofC.filtered(by: .any([a, b]))
     #expect(query.ids(documents) == ["3", "2"])

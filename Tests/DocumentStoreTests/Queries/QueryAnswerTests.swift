@@ -10,7 +10,7 @@ import Testing
 struct QueryAnswerTests {
   @Test(
     "are those of the naive evaluator, whatever the indexes", arguments: [1, 2, 3, 4] as [UInt64])
-  func naive(seed: UInt64) throws {
+  func resultsEqualTheNaiveEvaluatorWithAnyIndexes(seed: UInt64) throws {
     let directory = TemporaryDirectory()
     var generator = DocumentGenerator(seed: seed)
     var options = DocumentStore.Options()
@@ -26,7 +26,7 @@ struct QueryAnswerTests {
   }
 
   @Test("are the same without indexes")
-  func withoutIndexes() throws {
+  func resultsAreTheSameWithoutIndexes() throws {
     let directory = TemporaryDirectory()
     var options = DocumentStore.Options()
     options.createsIndexes = false
@@ -40,7 +40,7 @@ struct QueryAnswerTests {
   /// Guards against a page that starts at the wrong document. If a field that an `in` filter fixes is dropped
   /// from the cursor but kept in the index keys, a page repeats the last document of the previous page.
   @Test("begin behind a document, though a field orders twice")
-  func repeatedOrder() throws {
+  func pageStartsAfterItsCursorIfAFieldOrdersTwice() throws {
     let directory = TemporaryDirectory()
     var options = DocumentStore.Options()
     options.scanMax = 0
@@ -65,7 +65,7 @@ struct QueryAnswerTests {
 
   /// Guards against encoding a key for a name without segments.
   @Test("have no document for a name without segments", arguments: [0, 64])
-  func emptyName(scanMax: Int) throws {
+  func nameWithoutSegmentsMatchesNoDocument(scanMax: Int) throws {
     let directory = TemporaryDirectory()
     var options = DocumentStore.Options()
     options.scanMax = scanMax
@@ -81,7 +81,7 @@ struct QueryAnswerTests {
 
   /// A query run pins a snapshot. A leaked run would therefore keep files and old versions forever.
   @Test("leave nothing of their carrying out behind")
-  func releaseAll() throws {
+  func queryRunsReleaseTheirSnapshots() throws {
     let directory = TemporaryDirectory()
     var options = DocumentStore.Options()
     options.scanMax = 0

@@ -20,7 +20,7 @@ import Testing
   }
 
   /// Pairs of operators that conflict, in either order. All other pairs are allowed.
-  @Test func operatorsConflictAsTheTableSays() throws {
+  @Test func operatorConflictsMatchTheTable() throws {
     let conflicts: [FieldFilter.Operator: Set<FieldFilter.Operator>] = [
       .notEqual: [.notEqual, .notIn], .notIn: [.notIn, .notEqual, .isIn, .arrayContainsAny],
       .isIn: [.notIn], .arrayContainsAny: [.notIn],
@@ -43,14 +43,14 @@ import Testing
     }
   }
 
-  @Test func leavesOfOneCompositeConflictToo() {
+  @Test func filtersWithinOneCompositeMayConflict() {
     let both = FilterTree.all([.field("a", .isIn, [1]), .field("b", .notIn, [1])])
     #expect(
       complaint { try query.filtered(by: both) }
         == "Invalid Query. You cannot use 'notIn' filters with 'in' filters.")
   }
 
-  @Test func operatorsHaveTheNamesOfMessages() {
+  @Test func operatorsHaveTheNamesUsedInErrorMessages() {
     #expect(
       FieldFilter.Operator.allCases.map(\.rawValue) == [
         "lessThan", "lessThanOrEqual", "equal", "notEqual", "greaterThanOrEqual", "greaterThan",
@@ -63,7 +63,7 @@ import Testing
     #expect(try query.filtered(by: .all([.field("a", .equal, 1)])).filters == [.field("a", .equal, 1)])
   }
 
-  @Test func operandsOnTheNameAreNames() {
+  @Test func documentIDFiltersRequireDocumentIDs() {
     let asks = "Invalid query. When querying by document ID you must provide a valid"
     #expect(
       complaint { try query.where(.documentID, .arrayContains, "a") }
@@ -112,7 +112,7 @@ import Testing
 
   // MARK: Cursors
 
-  @Test func cursorsHaveAtMostAsManyValuesAsThereAreExplicitOrders() throws {
+  @Test func cursorHasAtMostOneValuePerExplicitOrder() throws {
     let ordered = try query.where("b", .greaterThan, 1).order("a")
     let message =
       "Invalid query. You are trying to start or end a query using more values than were specified in the "
@@ -141,7 +141,7 @@ import Testing
     #expect(complaint { try group.ending(.before, ["a/b"]) } == nil)
   }
 
-  @Test func cursorDocumentsExistAndHaveEveryOrderedField() throws {
+  @Test func cursorDocumentMustExistAndHaveEveryOrderedField() throws {
     let ordered = try query.where(field("m", "é"), .greaterThan, 1).order("a")
     let attempt = "Invalid query. You are trying to start or end a query using a document"
     #expect(complaint { try ordered.starting(.before, nil) } == "\(attempt) that doesn't exist.")

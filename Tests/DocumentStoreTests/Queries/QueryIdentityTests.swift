@@ -6,7 +6,7 @@ import Testing
 @Suite struct QueryIdentityTests {
   private let query = StructuredQuery.ofC
 
-  @Test func theTextNamesAllParts() throws {
+  @Test func canonicalIDContainsAllPartsOfTheQuery() throws {
     let query = try StructuredQuery.ofGroupC
       .where("a", .greaterThan, 1).filtered(
         by: .any([.field("b", .isIn, ["x"]), .field("c", .equal, .null)])
@@ -27,7 +27,7 @@ import Testing
     #expect(try implicit.order("a", .descending).canonicalID != implicit.canonicalID)
   }
 
-  @Test func aLimitAndItsMirrorImageShareATarget() throws {
+  @Test func limitToFirstAndMirroredLimitToLastShareATargetID() throws {
     let last = try query.order("a").starting(.after, [1]).limited(to: .last(3))
     let first = try query.order("a", .descending).ending(.before, [1]).limited(to: .first(3))
     #expect(last.targetID == first.targetID)
@@ -35,7 +35,7 @@ import Testing
     #expect(first.canonicalID == first.targetID + "|lt:f")
   }
 
-  @Test func filtersThatAllHoldAreTheSameHoweverTheyAreJoined() throws {
+  @Test func conjunctionsHaveOneTargetIDHoweverTheyAreNested() throws {
     let filters: [FilterTree] = [
       .field("a", .equal, 1), .field("b", .equal, 2), .any([.field("c", .equal, 3), .field("d", .equal, 4)]),
     ]
@@ -45,11 +45,11 @@ import Testing
     #expect(try query.filtered(by: .all([.all([filters[0], filters[1]]), filters[2]])).targetID == oneByOne)
   }
 
-  @Test func oneValueInAListIsNotAnEquality() throws {
+  @Test func inWithOneValueDiffersFromEqual() throws {
     #expect(try query.where("a", .isIn, [1]).targetID != query.where("a", .equal, 1).targetID)
   }
 
-  @Test func differentQueriesHaveDifferentTexts() throws {
+  @Test func differentQueriesHaveDifferentCanonicalIDs() throws {
     let operands: [StoredValue] = [
       .null, .boolean(true), "true", 1, 1.0, -0.0, 0.0, .double(.nan), "nan", .timestamp(moment(1)), "1",
       "a\",\"b", "e\u{301}", "\u{E9}", "\\u{E9}", .bytes([1]), .bytes([1, 2]), [1, 2], [[1], 2], ["1", "2"],

@@ -15,7 +15,7 @@ import Testing
 
   private func list(_ count: Int64) -> StoredValue { .array((0..<count).map { .integer($0) }) }
 
-  @Test func theLastDocumentsNeedAnOrder() throws {
+  @Test func limitToLastRequiresAnOrder() throws {
     let last = try query.limited(to: .last(1))
     #expect(
       complaint(last) == "limit(toLast:) queries require specifying at least one OrderBy() clause.")
@@ -42,7 +42,7 @@ import Testing
         == "The query has 11 values in 'notIn', and the limit is 10.")
   }
 
-  @Test func notInDoesNotGoWithOr() throws {
+  @Test func notInCannotBeCombinedWithOr() throws {
     let either = FilterTree.any([.field("b", .equal, 1), .field("b", .equal, 2)])
     #expect(
       try complaint(query.where("a", .notIn, [1]).filtered(by: either))
@@ -71,7 +71,7 @@ import Testing
         == "The query has 11 fields with inequalities, and the limit is 10.")
   }
 
-  @Test func filtersOrdersAndTheParentsPathAreAHundredParts() throws {
+  @Test func filtersOrdersAndParentNamesAreAtMost100() throws {
     var query = StructuredQuery(.collection(path("a", "b", "c", "d", "e", "f").parent))
     for index in 0..<48 {
       query = try query.where(field("f\(index)"), .equal, 1).order(field("f\(index)"))

@@ -8,7 +8,7 @@ import Testing
   private static let worlds = 150
   private static let queriesPerWorld = 50
 
-  @Test func answersAreThoseOfTheNaiveEvaluator() {
+  @Test func resultsEqualTheNaiveEvaluator() {
     var (found, limited, cursored, empty) = (0, 0, 0, 0)
     for world in 0..<Self.worlds {
       let seed = SeededRandom.seed(17, UInt64(world))
@@ -38,7 +38,7 @@ import Testing
     #expect(found > count && empty < count * 2 / 3 && limited > count / 20 && cursored > count / 20)
   }
 
-  @Test func alternativesMatchLikeTheTree() {
+  @Test func alternativesMatchLikeTheFilterTree() {
     for world in 0..<100 {
       let seed = SeededRandom.seed(23, UInt64(world))
       var generator = DocumentGenerator(seed: seed)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func aggregatesAreThoseOfTheNaiveEvaluator() {
+  @Test func aggregatesEqualTheNaiveEvaluator() {
     for world in 0..<100 {
       let seed = SeededRandom.seed(29, UInt64(world))
       var generator = DocumentGenerator(seed: seed)

@@ -38,7 +38,7 @@ struct QueryPlanTests {
   }
 
   @Test("without filters and orders are the names")
-  func names() throws {
+  func queryWithoutFiltersAndOrdersScansTheNames() throws {
     let store = try open()
     try expectPlan(store, .ofC, "through the names")
     try expectPlan(store, try .ofC.order(.documentID, .descending), "backward through the names")
@@ -48,7 +48,7 @@ struct QueryPlanTests {
   }
 
   @Test("of an equality or an order are one index")
-  func oneIndex() throws {
+  func oneEqualityOrOrderUsesOneIndex() throws {
     let store = try open()
     try expectPlan(
       store, try .ofC.where("a", .equal, 3), "made the index c(a)\nthrough the index c(a)",
@@ -64,7 +64,7 @@ struct QueryPlanTests {
   }
 
   @Test("of several equalities are what several indexes share, or one")
-  func joins() throws {
+  func severalEqualitiesUseOneIndexOrJoinSeveral() throws {
     let store = try open()
     let query = try StructuredQuery.ofC.where("a", .equal, 3).where("b", .equal, 3)
     try expectPlan(store, query, "made the index c(a, b)\nthrough the index c(a, b)")
@@ -76,7 +76,7 @@ struct QueryPlanTests {
   }
 
   @Test("of alternatives are merged, or sorted")
-  func alternatives() throws {
+  func alternativesAreMergedOrSorted() throws {
     let store = try open()
     let either = try StructuredQuery.ofC.where("a", .isIn, [1, 2])
     try expectPlan(
@@ -88,7 +88,7 @@ struct QueryPlanTests {
   }
 
   @Test("of inequalities on two fields look at documents in the order of the first")
-  func twoInequalities() throws {
+  func twoInequalitiesFilterAlongTheIndexOfTheFirst() throws {
     let store = try open()
     try expectPlan(
       store, try .ofC.where("a", .greaterThan, 3).where("n", .lessThan, 100),
@@ -108,7 +108,7 @@ struct QueryPlanTests {
   /// Guards against an unused declaration. A query that orders by `n` descending also orders names
   /// descending, and `c(a, n desc)` must serve this query.
   @Test("are the indexes that were declared for them, in both directions")
-  func declaredIndexes() throws {
+  func declaredIndexServesItsQueryInBothDirections() throws {
     let store = try open()
     let all = try store.documents(.ofC)
     let (up, down) = (OrderBy.Direction.ascending, OrderBy.Direction.descending)
@@ -151,7 +151,7 @@ struct QueryPlanTests {
   }
 
   @Test("are told by what one would declare")
-  func declaredText() throws {
+  func indexDescriptionEqualsItsDeclaration() throws {
     for (fields, text) in [
       (["a", "-b"], "c(a, b desc)"), (["-a", "b"], "c(a, b desc)"), (["-a", "-b"], "c(a, b)"),
       (["-a"], "c(a)"), (["a", "-b", "-n"], "c(a, b desc, n desc)"),
@@ -175,14 +175,14 @@ struct QueryPlanTests {
   }
 
   @Test("that nothing can match are nothing")
-  func nothing() throws {
+  func unsatisfiableQueryReadsNothing() throws {
     let store = try open()
     try expectPlan(store, try .ofC.where("a", .equal, 1).where("a", .equal, 2), "nothing can match")
     try expectPlan(store, try .ofC.where("a", .isIn, [.null]), "nothing can match")
   }
 
   @Test("without new indexes look at documents, and sort")
-  func withoutIndexes() throws {
+  func missingIndexesLeadToScanAndSort() throws {
     let store = try open { $0.createsIndexes = false }
     try expectPlan(
       store, try .ofC.where("a", .equal, 3).order("n"),

@@ -6,7 +6,7 @@ import Testing
 @Suite struct StructuredQueryTests {
   // MARK: Scope
 
-  @Test func aCollectionIsItsDirectChildren() {
+  @Test func collectionQueryFindsOnlyDirectChildren() {
     let documents = [
       document(at: ["c", "a"]), document(at: ["c", "a", "c", "b"]), document(at: ["d", "c"]),
       document(at: ["d", "x", "c", "e"]), document(at: ["c\u{301}", "f"]),
@@ -24,7 +24,7 @@ import Testing
     #expect(StructuredQuery.ofC.ids(ids.reversed().map { document($0) }) == ids)
   }
 
-  @Test func implicitOrdersFollowTheExplicitOnesAndTakeTheLastDirection() throws {
+  @Test func implicitOrdersFollowExplicitOrdersAndTakeTheLastDirection() throws {
     let query = try StructuredQuery.ofC
       .where("b", .greaterThan, 1).where(field("a", "z"), .lessThan, 1).where("é", .notEqual, 1)
       .where("x", .equal, 1).where("y", .isIn, [1]).where("z", .arrayContains, 1)
@@ -49,7 +49,7 @@ import Testing
     #expect(query.orders.map(\.field) == fields + [.documentID])
   }
 
-  @Test func filtersWithinCompositesOrderAsWell() throws {
+  @Test func inequalitiesWithinCompositesAddImplicitOrders() throws {
     let query = try StructuredQuery.ofC.filtered(
       by: .any([.field("b", .lessThan, 1), .all([.field("a", .greaterThan, 1), .field("b", .equal, 1)])]))
     #expect(query.orders.map(\.field) == ["a", "b", .documentID])
@@ -60,13 +60,13 @@ import Testing
     #expect(query.orders == [OrderBy(.documentID)])
   }
 
-  @Test func documentsWithoutAnOrderedFieldAreNotFoundButNullsAre() throws {
+  @Test func orderExcludesMissingFieldsButIncludesNull() throws {
     let documents = [document("1"), document("2", ("a", .null)), document("3", ("a", 0))]
     #expect(try StructuredQuery.ofC.order("a").ids(documents) == ["2", "3"])
     #expect(try StructuredQuery.ofC.order("a", .descending).ids(documents) == ["3", "2"])
   }
 
-  @Test func anOrderCanTakeTheMissingForNull() throws {
+  @Test func orderCanTreatMissingFieldsAsNull() throws {
     let documents = [document("1", ("a", 0)), document("2", ("a", .null)), document("3")]
     var order = OrderBy("a")
     order.missing = .asNull
@@ -112,20 +112,20 @@ import Testing
     #expect(try query.ending(.before, [1, 2]).ids(rows) == ["4", "3", "1"])
   }
 
-  @Test func cursorsOfAnotherKindStandWhereThatKindStands() throws {
+  @Test func cursorOfAnotherTypeIsPlacedByTheTypeOrder() throws {
     let query = try StructuredQuery.ofC.order("a")
     #expect(try query.starting(.before, [.null]).ids(rows) == ["1", "2", "3", "4"])
     #expect(try query.starting(.before, [""]).ids(rows) == [])
     #expect(try query.ending(.after, ["a"]).ids(rows) == ["1", "2", "3", "4"])
   }
 
-  @Test func anEmptyCursorIsAtTheEnds() throws {
+  @Test func emptyCursorIsBeforeOrAfterAllDocuments() throws {
     let query = try StructuredQuery.ofC.order("a")
     #expect(try query.starting(.before, []).ids(rows) == ["1", "2", "3", "4"])
     #expect(try query.starting(.after, []).ids(rows) == [])
   }
 
-  @Test func aDocumentIsACursorWithItsName() throws {
+  @Test func documentCursorIncludesItsName() throws {
     let query = try StructuredQuery.ofC.order("a")
     #expect(try query.starting(.before, rows[1]).ids(rows) == ["2", "3", "4"])
     #expect(try query.starting(.after, rows[0]).ids(rows) == ["2", "3", "4"])
@@ -134,7 +134,7 @@ import Testing
     #expect(try StructuredQuery.ofC.starting(.after, rows[2]).ids(rows) == ["4"])
   }
 
-  @Test func namesAreCursorsByIdOrByPath() throws {
+  @Test func nameCursorIsAnIDOrAPath() throws {
     let documents = ["__id7__", "__id10__", "a", "b"].map { document($0) }
     let query = try StructuredQuery.ofC.order(.documentID)
     #expect(try query.starting(.after, ["__id7__"]).ids(documents) == ["__id10__", "a", "b"])
@@ -143,7 +143,7 @@ import Testing
     #expect(try group.starting(.before, ["c/a"]).ids(documents) == ["a", "__id10__", "__id7__"])
   }
 
-  @Test func aNameWithoutSegmentsIsBeforeAllOthers() throws {
+  @Test func nameWithoutSegmentsSortsFirst() throws {
     let documents = ["a", "b"].map { document($0) }
     let group = try StructuredQuery.ofGroupC.order(.documentID)
     for text in ["", "/"] {
@@ -168,7 +168,7 @@ import Testing
 
   // MARK: Limits
 
-  @Test func theLastDocumentsComeInTheOrderOfTheQuery() throws {
+  @Test func limitToLastReturnsDocumentsInQueryOrder() throws {
     let query = try StructuredQuery.ofC.order("a")
     #expect(try query.limited(to: .last(2)).ids(rows) == ["3", "4"])
     #expect(try query.limited(to: .first(2)).limited(to: .last(3)).ids(rows) == ["2", "3", "4"])
@@ -178,7 +178,7 @@ import Testing
     #expect(try query.ending(.after, [2]).limited(to: .last(2)).ids(rows) == ["2", "3"])
   }
 
-  @Test func theMirrorImageRunsFromTheOtherEnd() throws {
+  @Test func limitToLastRunsTheMirroredQuery() throws {
     let query = try StructuredQuery.ofC.where("b", .greaterThan, 0).order("a")
       .starting(.before, [1]).ending(.before, [3])
     #expect(query.executableForm == query)

@@ -39,7 +39,7 @@ struct SumsFromKeysTests {
   }
 
   @Test("read no document, whatever the order of the index")
-  func noDocuments() throws {
+  func sumsReadNoDocumentInEitherIndexDirection() throws {
     for direction in [OrderBy.Direction.ascending, .descending] {
       let directory = TemporaryDirectory()
       let store = try DocumentStore.open(directory.path)
@@ -56,7 +56,7 @@ struct SumsFromKeysTests {
   }
 
   @Test("are of one group, where the index has the group and the number")
-  func groups() throws {
+  func sumsOfAGroupComeFromAnIndexWithGroupAndNumber() throws {
     let store = try open("g", "n")
     for number in 0..<40 {
       let group = StoredValue.string(number % 2 == 0 ? "even" : "odd")
@@ -72,7 +72,7 @@ struct SumsFromKeysTests {
   }
 
   @Test("are exact above what a double can tell")
-  func largeIntegers() throws {
+  func integerSumsAreExactBeyondDoublePrecision() throws {
     let store = try open("n")
     let numbers: [Int64] = [.max, .min, (1 << 53) + 1, -(1 << 53) - 1, (1 << 62) + 3, -7]
     for (place, number) in numbers.enumerated() { try set("\(place)", ("n", .integer(number)), in: store) }
@@ -81,7 +81,7 @@ struct SumsFromKeysTests {
   }
 
   @Test("look at documents where integers and doubles meet, as long as they do")
-  func mixed() throws {
+  func keysThatMixIntegersAndDoublesRequireDocuments() throws {
     let store = try open("n")
     try set("a", ("n", 5), in: store)
     try set("b", ("n", 7), in: store)
@@ -101,7 +101,7 @@ struct SumsFromKeysTests {
   }
 
   @Test("know after a flush, a kill and an opening which numbers are integers")
-  func reopened() throws {
+  func integerCountsSurviveFlushKillAndReopening() throws {
     var store = try open("n")
     try set("a", ("n", 5), in: store)
     try set("b", ("n", 2.5), in: store)
@@ -115,7 +115,7 @@ struct SumsFromKeysTests {
   }
 
   @Test("keep to a limit, from either end")
-  func limits() throws {
+  func sumsRespectALimitFromEitherEnd() throws {
     let store = try open("n")
     for number in 0..<10 { try set("\(number)", ("n", .integer(Int64(number))), in: store) }
     let ordered = try StructuredQuery.ofC.order("n")

@@ -26,7 +26,7 @@ import Testing
   /// Guards against a salvage that keeps the key of the invalid definition and therefore loses all records of
   /// the shape.
   @Test(arguments: [true, false])
-  func aRightDefinitionElsewhereTakesItsPlaceInASalvage(isFlushed: Bool) throws {
+  func salvageReplacesAnInvalidShapeDefinitionByAValidCopy(isFlushed: Bool) throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)
     try fill(store, 0..<10)

@@ -29,7 +29,7 @@ import Testing
     #expect(different == [])
   }
 
-  @Test func theCursorStopsAtDamageAndSaysSo() throws {
+  @Test func cursorStopsAtDamageAndReportsIt() throws {
     let shapes = ShapeDictionary()
     shapes.begin(from: 0)
     let fields = StoredMap([("a", .integer(1)), ("b", .string("two")), ("c", .boolean(true))])
@@ -50,13 +50,13 @@ import Testing
     #expect(Set(found).isSuperset(of: [0, 1, 2]))
   }
 
-  @Test func aRecordWithoutFieldsHasNoStepAndIsWhole() throws {
+  @Test func cursorOverAnEmptyRecordHasNoStepsAndIsComplete() throws {
     let shapes = ShapeDictionary()
     let walk = Self.walk(try Self.record(StoredMap([]), shapes), shapes.table)
     #expect(walk.isWhole && walk.steps == [])
   }
 
-  @Test func bytesThatAreNoRecordHaveNoStepAndAreNotWhole() {
+  @Test func cursorOverAnInvalidRecordHasNoStepsAndIsIncomplete() {
     let walk = Self.walk([], ShapeDictionary().table)
     #expect(!walk.isWhole && walk.steps == [])
   }

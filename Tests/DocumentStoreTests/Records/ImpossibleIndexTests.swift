@@ -58,7 +58,7 @@ import Testing
 
   /// Guards against queries that fail in a snapshot or a transaction although the same queries succeed on the
   /// store.
-  @Test func snapshotsAndTransactionsDoWithoutSuchAnIndexAsWell() throws {
+  @Test func snapshotsAndTransactionsRunWithoutAnUnbuildableIndex() throws {
     let directory = TemporaryDirectory()
     let store = try poisoned(directory, .deep)
     let snapshot = try store.snapshot()
@@ -86,7 +86,7 @@ import Testing
 
   // MARK: Retries
 
-  @Test func onlyAChangeOfThatRecordHasTheIndexTriedAgain() throws {
+  @Test func onlyAChangeOfTheDamagedRecordRetriesTheIndexBuild() throws {
     let directory = TemporaryDirectory()
     let store = try poisoned(directory, .garbage)
     #expect(failure(of: { try store.documents(query(3)) }) != nil)

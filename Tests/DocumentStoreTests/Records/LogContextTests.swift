@@ -51,7 +51,7 @@ import Testing
   /// Guards against the loss of later documents when a log file is lost that alone defined their shapes. The
   /// salvaged store must be able to read all documents of the remaining log files.
   @Test(arguments: 0..<4, [true, false])
-  func afterTheLossOfALogTheDocumentsOfAllOthersAreThere(lost: Int, closes: Bool) throws {
+  func salvageAfterALostLogKeepsTheDocumentsOfAllOtherLogs(lost: Int, closes: Bool) throws {
     let directory = TemporaryDirectory()
     try fill(directory, logs: 4, closes: closes)
     let names = try logs(directory)
@@ -89,7 +89,7 @@ import Testing
 
   /// Commits are in progress while a log file fills up. Therefore, some definitions of a shape are in the old
   /// log file and others are in the new one.
-  @Test func aLogFileThatBeginsBetweenPendingCommitsHasTheirShapes() throws {
+  @Test func logFileStartedAmongPendingCommitsContainsTheirShapes() throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)
     var written: [StoredMap] = []
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func anOpenPassesOverTheContext() throws {
+  @Test func openDoesNotCountTheContextAsACommit() throws {
     let directory = TemporaryDirectory()
     try fill(directory, logs: 2, closes: false)
     let store = try open(directory)

@@ -24,7 +24,7 @@ import Testing
     #expect(try store.document(at: document.path) == document)
   }
 
-  @Test func oneInsideAnotherIsNoRecord() throws {
+  @Test func nestedPendingTimestampIsNoValidRecord() throws {
     let inner = StoredValue.pendingTimestamp(time, previous: nil)
     let document = try document(.pendingTimestamp(time, previous: inner))
     #expect(throws: RecordError.self) {
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func theyComeAfterAllTimestampsAndBeforeAllStrings() throws {
+  @Test func pendingTimestampsSortAfterTimestampsAndBeforeStrings() throws {
     let store = try DocumentStore.openInMemory()
     let values: [StoredValue] = [
       .timestamp(StoredTimestamp(microseconds: 200_000_000_000_000)!), .pendingTimestamp(time, previous: nil),

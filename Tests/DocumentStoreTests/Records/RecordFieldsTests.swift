@@ -23,7 +23,7 @@ struct RecordFieldsTests {
   }
 
   @Test("are found in whatever order types ask for them", arguments: [true, false])
-  func anyOrder(haveOneShape: Bool) throws {
+  func fieldsAreFoundInAnyLookupOrder(haveOneShape: Bool) throws {
     let store = try DocumentStore.openInMemory()
     var random = SeededRandom(seed: 11)
     // Each type looks up a subset of the names in its own order. Some names are repeated, and some do not
@@ -63,7 +63,7 @@ struct RecordFieldsTests {
   }
 
   @Test("are found by many threads at once, by the first that learn and by those after them")
-  func manyThreads() throws {
+  func fieldsAreFoundByManyThreadsAtOnce() throws {
     let store = try DocumentStore.openInMemory()
     let names = Self.names.filter { !$0.isEmpty }
     var random = SeededRandom(seed: 12)

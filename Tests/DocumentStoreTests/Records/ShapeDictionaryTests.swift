@@ -28,7 +28,7 @@ import Testing
     #expect(shapes.table.shapes.map { $0?.names } == [["a", "b"], ["a", "c"]])
   }
 
-  @Test func namesThatLookTheSameAreTwoShapes() {
+  @Test func canonicallyEquivalentNamesAreDistinctShapes() {
     let shapes = empty()
     for _ in 0..<2 {
       _ = shapes.id(of: map("\u{E9}"))
@@ -40,7 +40,7 @@ import Testing
     #expect(shapes.id(of: map("e\u{301}\0")) == 2)
   }
 
-  @Test func aMapWithoutFieldsAndOneWithTooManyHaveNone() {
+  @Test func mapsWithNoFieldsOrTooManyFieldsHaveNoShape() {
     let shapes = empty()
     let many = StoredMap((0...Shape.namesMax).map { (name: "\($0)", value: .null) })
     let long = StoredMap((0..<12).map { (name: "\($0)" + String(repeating: "n", count: 1400), value: .null) })
@@ -60,7 +60,7 @@ import Testing
     #expect(shapes.table.shapes.isEmpty)
   }
 
-  @Test func thereAreOnlySoManyShapes() {
+  @Test func numberOfShapesIsLimited() {
     let shapes = empty()
     for number in 0..<ShapeDictionary.shapesMax + 50 {
       _ = shapes.id(of: map("field \(number)"))
@@ -69,7 +69,7 @@ import Testing
     #expect(shapes.id(of: map("field 7")) == 7)
   }
 
-  @Test func theirNamesTakeOnlySoMuch() {
+  @Test func totalBytesOfShapeNamesAreLimited() {
     let shapes = empty()
     var admitted = 0
     for number in 0..<200 {
@@ -82,7 +82,7 @@ import Testing
     #expect(shapes.table.bytes.count < ShapeDictionary.nameBytesMax + 100_000)
   }
 
-  @Test func thereIsNoNewShapeAsLongAsItIsNotKnownWhichIDsRecordsUse() {
+  @Test func noShapeIsCreatedUntilTheUsedShapeIDsAreKnown() {
     let shapes = ShapeDictionary()
     shapes.add(Shape(id: 3, names: ["a"]))
     for _ in 0..<3 { #expect(shapes.id(of: map("b")) == nil) }
@@ -95,7 +95,7 @@ import Testing
     #expect(shapes.id(of: map("c")) == 9)
   }
 
-  @Test func aCommitDefinesShapesWithoutAVisibleDefinition() {
+  @Test func commitDefinesShapesUntilEnoughDefinitionsAreStored() {
     let shapes = empty()
     for name in ["a", "b", "a", "b"] { _ = shapes.id(of: map(name)) }
     #expect(shapes.definitionsDue(for: [0, 1]).map(\.id) == [0, 1])
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func bytesThatDefineNothingAreRefused() {
+  @Test func invalidShapeDefinitionsAreRefused() {
     for bytes: [UInt8] in [
       [], [0], [1], [1, 1], [1, 2, 0x61], [1, 1, 0x61, 0], [2, 1, 0x61, 1, 0x61], [2, 1, 0x62, 1, 0x61],
       [1, 1, 0xFF], [0x81, 0, 1, 0x61], [1, 0x81, 0, 0x61], [0x81, 2],
@@ -206,7 +206,7 @@ import Testing
   }
 
   /// Swift treats both names as equal. The dictionary must stay the same when the map gets a shape.
-  @Test func ofCanonicallyEquivalentNamesTheLastWinsInADictionary() throws {
+  @Test func lastOfCanonicallyEquivalentNamesWinsInADictionary() throws {
     let fields = StoredMap([("e\u{301}", .integer(1)), ("\u{E9}", .integer(2)), ("a", .integer(3))])
     #expect(fields.count == 3)
     let shapes = empty()

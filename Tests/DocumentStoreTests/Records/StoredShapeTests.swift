@@ -56,7 +56,7 @@ import Testing
     try expectAll(machine.store, 0..<12)
   }
 
-  @Test func aDocumentOfTheFirstCommitMayHaveAShapeOfALaterOne() throws {
+  @Test func recoveryAcceptsAShapeDefinedByALaterCommit() throws {
     var machine = try SimulatedStore()
     try machine.store.createIndex(IndexDefinition("rooms", .collection, [.init(field("n"))]))
     try machine.store.compact()
@@ -78,7 +78,7 @@ import Testing
     try expectAll(copy)
   }
 
-  @Test func aBatchDefinesWhatItsDocumentsUse() throws {
+  @Test func batchDefinesTheShapesOfItsDocuments() throws {
     var machine = try SimulatedStore()
     try machine.store.commit((0..<10).map { .set(room($0), fields($0)) })
     #expect(shapes(machine.store) == shapeNames)

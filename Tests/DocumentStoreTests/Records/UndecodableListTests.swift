@@ -48,7 +48,7 @@ import Testing
     try store.close()
   }
 
-  @Test func eachOfManyIsNamedOnce() throws {
+  @Test func eachOfManyUndecodableDocumentsIsListedOnce() throws {
     let directory = TemporaryDirectory()
     try open(directory).close()
     let ids = (0..<20_000).map { "d\(100_000 + $0)" }

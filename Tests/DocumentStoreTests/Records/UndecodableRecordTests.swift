@@ -114,7 +114,7 @@ import Testing
   /// Guards against two errors: a query that fails because its index cannot be built, and an older index that
   /// silently leaves out the document.
   @Test(arguments: Fault.allCases, [false, true])
-  func queriesOfACollectionFailOnlyIfTheyNeedSuchARecord(fault: Fault, isIndexed: Bool) throws {
+  func queriesFailOnlyIfTheyNeedAnUndecodableRecord(fault: Fault, isIndexed: Bool) throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)
     try fill(store, count: 100)
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(arguments: Fault.allCases, [false, true])
-  func suchADocumentCanBeOverwritten(fault: Fault, isIndexed: Bool) throws {
+  func undecodableDocumentCanBeOverwritten(fault: Fault, isIndexed: Bool) throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)
     try fill(store)

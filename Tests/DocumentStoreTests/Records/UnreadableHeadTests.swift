@@ -30,7 +30,7 @@ import Testing
 
   /// Guards against a creation time of 1970 for a document that replaces an unreadable one.
   @Test(arguments: [Precondition.none, .exists(true)])
-  func aDocumentThatReplacesItIsCreatedByItsCommit(precondition: Precondition) throws {
+  func replacementOfAnUnreadableDocumentGetsItsCommitTime(precondition: Precondition) throws {
     let directory = TemporaryDirectory()
     let store = try poisoned(directory)
     let time = try store.commit([.set(bad, StoredMap([("n", 1)]), precondition: precondition)])
@@ -40,7 +40,7 @@ import Testing
     #expect(try DocumentStore.check(directory.path).isSound)
   }
 
-  @Test func preconditionsSeeADocumentOfAnUnknownVersion() throws {
+  @Test func documentOfAnUnknownVersionExistsForPreconditions() throws {
     let directory = TemporaryDirectory()
     let store = try poisoned(directory)
     let fields = StoredMap([("n", 1)])

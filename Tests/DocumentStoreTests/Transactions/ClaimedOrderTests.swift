@@ -31,7 +31,7 @@ import Testing
   }
 
   /// The read looks as if part of the list had survived the deletion.
-  @Test func aListThatSurvivesADeletionIsDetected() {
+  @Test func readOfAPartlyDeletedListIsDetected() {
     #expect(violation(Transaction(items: [.init(1, [10, 11])])) != nil)
   }
 
@@ -60,7 +60,7 @@ import Testing
     #expect(violation(inTime) == nil)
   }
 
-  @Test func aLimitThatLeftOutTheFirstIsDetected() {
+  @Test func limitedReadThatOmitsTheFirstDocumentIsDetected() {
     var range = RecordedTransaction.RangeRead(0..<1, [3: [30]])
     range.limit = 1
     let history = [

@@ -28,7 +28,7 @@ struct ForcedOverlapTests {
   private static let runsMax = 60
 
   @Test("transactions: every history has an order")
-  func transactions() throws {
+  func overlappingTransactionsAreSerializable() throws {
     let meetings = ThreadOverlap()
     let steps = [.begun] + Self.steps
     // Each point of commits and transactions is paired with itself and with the next point.
@@ -46,7 +46,7 @@ struct ForcedOverlapTests {
   }
 
   @Test("live queries: each state is one that a commit left, and none is older than the one before")
-  func live() {
+  func liveQueriesOverlappingCommitsSeeOnlyCommittedStates() {
     let directory = TemporaryDirectory()
     let meetings = ThreadOverlap()
     let summary = LiveCampaign.run(
@@ -56,7 +56,7 @@ struct ForcedOverlapTests {
   }
 
   @Test("listeners come and go while commits are under way, and those that stay know the last state")
-  func comingAndGoing() throws {
+  func listenersGetTheLastStateWhileOthersAreAddedAndRemoved() throws {
     let meetings = ThreadOverlap()
     var missing: [StorePoint] = [.listening, .answered]
     for _ in 0..<Self.runsMax where !missing.isEmpty {

@@ -12,7 +12,7 @@ struct HistoryCheckerTests {
   }
 
   @Test("a serial history is good")
-  func serial() {
+  func serialHistoryIsAccepted() {
     let history = [
       Transaction(appends: [.init(1, 10), .init(2, 20)]),
       Transaction(items: [.init(1, [10])], appends: [.init(1, 11)]),
@@ -23,7 +23,7 @@ struct HistoryCheckerTests {
   }
 
   @Test("reads of an old state together are good, if they are of the same one")
-  func oldSnapshot() {
+  func readsOfOneOldSnapshotAreAccepted() {
     let history = [
       Transaction(appends: [.init(1, 10), .init(2, 20)]),
       Transaction(items: [.init(1, []), .init(2, [])], ranges: [.init(0..<1, [:])]),
@@ -82,7 +82,7 @@ struct HistoryCheckerTests {
   }
 
   @Test("G-single: a query that sees a half of a commit")
-  func tornQuery() {
+  func queryThatSeesHalfOfACommitIsDetected() {
     let history = [
       Transaction(appends: [.init(1, 10), .init(2, 20)]), Transaction(ranges: [.init(0..<1, [1: [10]])]),
     ]
@@ -108,7 +108,7 @@ struct HistoryCheckerTests {
   }
 
   @Test("a document that moved into a range after it was asked for was missed")
-  func movedIntoRange() {
+  func documentMovedIntoAReadRangeIsDetected() {
     let history = [
       Transaction(appends: [.init(1, 9, group: 0)]),
       Transaction(ranges: [.init(1..<2, [:])], appends: [.init(2, 20, group: 1)]),
@@ -118,7 +118,7 @@ struct HistoryCheckerTests {
   }
 
   @Test("reads that disagree about an order, and elements of nobody")
-  func incompatible() {
+  func contradictoryReadOrdersAndUnknownElementsAreDetected() {
     let writes = [Transaction(appends: [.init(1, 10)]), Transaction(appends: [.init(1, 11)])]
     let disagreeing = [Transaction(items: [.init(1, [10])]), Transaction(items: [.init(1, [11, 10])])]
     #expect(kinds(writes + disagreeing).contains(.incompatibleOrder))
@@ -130,7 +130,7 @@ struct HistoryCheckerTests {
 @Suite("The campaign of transactions")
 struct TransactionCampaignTests {
   @Test("no history of the store has an anomaly", .timeLimit(.minutes(5)))
-  func histories() {
+  func storeHistoriesHaveNoAnomaly() {
     let seed = UInt64.random(in: 0...1 << 40)
     let summary = TransactionCampaign.run(histories: 60, seed: seed)
     #expect(summary.failure == nil)

@@ -10,7 +10,7 @@ import Testing
 @Suite("Runs that a seed repeats")
 struct PlayedRunTests {
   @Test("live queries: the same seed, the same steps; and each state is one that a commit left")
-  func live() {
+  func liveRunsWithOneSeedTakeTheSameSteps() {
     var reached: Set<StorePoint> = []
     var traces: Set<[String]> = []
     for seed in UInt64(1)...12 {
@@ -28,7 +28,7 @@ struct PlayedRunTests {
   }
 
   @Test("transactions: the same seed, the same steps and the same history")
-  func transactions() throws {
+  func transactionRunsWithOneSeedHaveTheSameStepsAndHistory() throws {
     for seed in UInt64(1)...8 {
       let first = TransactionRun(seed: seed, isSeeded: true)
       let second = TransactionRun(seed: seed, isSeeded: true)

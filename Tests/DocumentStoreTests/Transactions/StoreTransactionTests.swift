@@ -60,7 +60,7 @@ import Testing
     #expect(try isAborted(read, then: [.delete(place), setting(place, 3)]), "another one")
   }
 
-  @Test func aDocumentThatComesToAnAnswerIsAConflict() throws {
+  @Test func changeOfAQueryResultIsAConflict() throws {
     try store.commit([setting(place, 1), setting(other, 10)])
     let read = { (transaction: StoreTransaction) in _ = try transaction.documents(try atLeast(5)) }
     #expect(try isAborted(read, then: [setting(path("rooms", "new"), 5)]))
@@ -115,7 +115,7 @@ import Testing
     #expect(try store.document(at: other) == nil)
   }
 
-  @Test func aCommitInTheSnapshotIsNoConflict() throws {
+  @Test func commitContainedInTheSnapshotIsNoConflict() throws {
     let inProgress = try store.begin([setting(place, 2)])
     let second = try store.begin([setting(other, 2)])
     // Publishes both commits. The first commit is not complete when the transaction begins.
@@ -158,7 +158,7 @@ import Testing
     #expect(number(try store.document(at: place)) == 30)
   }
 
-  @Test(arguments: [nil, 1, 3]) func afterTheLastAttemptItIsAborted(maxAttempts: Int?) throws {
+  @Test(arguments: [nil, 1, 3]) func transactionIsAbortedAfterTheLastAttempt(maxAttempts: Int?) throws {
     var attempts = 0
     let body = { (transaction: StoreTransaction) throws in
       attempts += 1
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  @Test func anErrorOfTheBlockEndsItAtOnceAndWritesNothing() throws {
+  @Test func errorInTheBlockAbortsWithoutRetryOrWrites() throws {
     struct DeliberateAbort: Error {}
     var attempts = 0
     #expect(throws: DeliberateAbort.self) {
@@ -210,7 +210,7 @@ import Testing
     #expect(try store.document(at: place) == nil)
   }
 
-  @Test func eightThreadsThatCountAreNeverOffByOne() throws {
+  @Test func concurrentCounterIncrementsLoseNoUpdate() throws {
     let store = store, place = place
     let threads = (0..<8).map { _ in
       WorkerThread {
@@ -252,7 +252,7 @@ import Testing
     #expect(number(try store.document(at: place)) == 2)
   }
 
-  @Test func aTransactionThatIsOverTakesNothing() throws {
+  @Test func finishedTransactionRefusesWritesAndCommits() throws {
     let transaction = try store.beginTransaction()
     try transaction.commit()
     #expect(failure { try transaction.write(setting(place, 1)) }?.complaint != nil)

@@ -34,7 +34,7 @@ import Testing
     return reads
   }
 
-  @Test func aLongHistoryIsLookedThroughBeforeTheOthersWait() throws {
+  @Test func longHistoryIsMostlyCheckedBeforeTheLockIsTaken() throws {
     var history = CommitHistory()
     history.keep(from: 1)
     var number: UInt64 = 0
@@ -87,7 +87,7 @@ import Testing
 
   /// Guards against a pending deletion that hides an existing document. If the deletion then fails, the
   /// transaction would commit although the document exists.
-  @Test func aPendingStateHidesNoCompletedOne() throws {
+  @Test func pendingStateDoesNotHideACompletedState() throws {
     var history = CommitHistory()
     history.keep(from: 1)
     _ = history.add(1, [change(5, document(5, at: 1))])
@@ -103,7 +103,7 @@ import Testing
 
   /// An open transaction does not make the history keep all later changes. If the changes exceed the limit,
   /// the transaction is retried.
-  @Test func theHistoryKeepsToItsBytes() throws {
+  @Test func commitHistoryStaysWithinItsByteLimit() throws {
     var history = CommitHistory()
     history.keep(from: 1)
     var (large, dropped) = (change(1, nil), 0)

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 @Suite struct ComplaintTests {
-  @Test(arguments: Complaint.all.indices) func aFailureSaysWhy(index: Int) async throws {
+  @Test(arguments: Complaint.all.indices) func everyFailureHasItsDocumentedMessage(index: Int) async throws {
     let database = try TestDatabase()
     do {
       try await Complaint.all[index].call(database.firestore)

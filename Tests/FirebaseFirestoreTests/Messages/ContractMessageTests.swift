@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(.enabled(if: directory != nil, "FIRESTORE_CONTRACT names no directory: messages are NOT looked for"))
-  func theListHasWhatTheDescriptionQuotes() throws {
+  func theMessageListMatchesTheContract() throws {
     let directory = try #require(Self.directory)
     let quoted = try ["firestore", "core"].flatMap { name in
       let text = try String(contentsOfFile: directory + "/\(name).md", encoding: .utf8)

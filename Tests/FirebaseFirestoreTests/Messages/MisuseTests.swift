@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @Suite struct MisuseTests {
-  @Test(arguments: Misuse.all.indices) func aMisuseEndsTheProgramWithItsMessage(index: Int) async throws {
+  @Test(arguments: Misuse.all.indices) func misuseTrapsWithItsMessage(index: Int) async throws {
     let result = await #expect(
       processExitsWith: .exitCode(42), observing: [\.standardErrorContent]
     ) { [index] in

@@ -169,7 +169,7 @@ import Testing
   }
 
   /// The client has a listener and loads a bundle. The listener's view is updated only after the whole step.
-  @Test func listenersAreNotifiedOnceOfAStepInParts() throws {
+  @Test func aStepSplitIntoCommitsNotifiesListenersOnce() throws {
     let local = try LocalStore(
       try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client", sizes: Self.small)
     let engine = SyncEngine(local)
@@ -209,7 +209,7 @@ import Testing
 
   /// No read sees only a part of a batch, not even a read of the store itself. Every visible batch is in the
   /// queue.
-  @Test func aWriteInPartsIsAtomic() throws {
+  @Test func aWriteSplitIntoSeveralCommitsIsAtomic() throws {
     let local = try Self.open(disk, Self.small)
     let target = try local.allocate(Self.rooms).id
     _ = try local.apply(event(10, target, 0...3, token: [1]))
@@ -251,7 +251,7 @@ import Testing
   }
 
   /// The batches of both users change in several commits.
-  @Test func anInterruptedChangeOfUserIsCompleteOrHasNoEffect() throws {
+  @Test func anInterruptedUserChangeIsAtomic() throws {
     let local = try Self.open(disk, Self.small)
     for (user, numbers) in [(nil, 0..<8), ("ann", 4..<12)] as [(String?, Range<Int>)] {
       _ = try local.changeUser(user)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct FirstAnswerTests {
   /// When the read's handler runs, the read's own listener is already gone. A listener that the handler adds
   /// receives the cached state before the remote answers.
-  @Test func aListenerAddedByAReadHandlerSharesNoView() throws {
+  @Test func aListenerAddedInAReadHandlerGetsItsOwnView() throws {
     let world = try LoopbackWorld()
     let client = try world.client(on: SimulatedDisk())
     let rooms = StructuredQuery(.collection(try CollectionPath(["rooms"])))

@@ -101,14 +101,14 @@ import Testing
   // MARK: The watch stream
 
   /// No view changes, so no listener is notified.
-  @Test func confirmationOfTheVersionEndsTheWait() {
+  @Test func confirmationOfTheVersionEndsTheWaitOfARead() {
     askAndWait()
     tell(Self.fields(1, Self.patched), at: 8)
     #expect(!isAssumed)
     expect(.rank(.integer(1), SnapshotVersion(microseconds: 8)))
   }
 
-  @Test func aDifferentVersionEndsTheWait() {
+  @Test func aDifferentVersionEndsTheWaitOfARead() {
     askAndWait()
     tell(Self.fields(2, Self.patched), at: 8)
     expect(.rank(.integer(2), SnapshotVersion(microseconds: 8)))
@@ -122,7 +122,7 @@ import Testing
   }
 
   /// The remote's document is shared by all users of the client.
-  @Test func theNextUsersStreamEndsTheWait() {
+  @Test func theNextUsersStreamEndsTheWaitOfARead() {
     askAndWait()
     client.send(.changeUser("ann"))
     scheduler.play(for: 0)
@@ -160,14 +160,14 @@ import Testing
     expect(.failed(.unavailable))
   }
 
-  @Test func stoppingTheClientEndsTheWait() {
+  @Test func stoppingTheClientEndsTheWaitOfARead() {
     askAndWait()
     client.stop()
     expect(.failed(.cancelled))
   }
 
   /// A set replaces the whole document, so the unknown changes of other clients no longer matter.
-  @Test func aLocalSetEndsTheWait() {
+  @Test func aLocalSetEndsTheWaitOfARead() {
     askAndWait()
     client.write([.set(note, Self.fields(4))], .local) { _ in }
     scheduler.play(for: 0)

@@ -32,7 +32,7 @@ import Testing
     return names
   }
 
-  @Test func theFirstListenerReceivesTheLastHundredRejectionsAlone() throws {
+  @Test func onlyTheFirstListenerReceivesTheLastHundredRejections() throws {
     let client = try world.client(on: disk)
     write(1...120, client)
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
@@ -45,7 +45,7 @@ import Testing
     #expect(second.withLock { $0 } == ["121", "122"])
   }
 
-  @Test func aMissedRejectionWaitsForItsUser() throws {
+  @Test func aMissedRejectionIsDeliveredWhenItsUserReturns() throws {
     let client = try world.client(on: disk)
     client.send(.changeUser("ann"))
     write(1...1, client)
@@ -58,7 +58,7 @@ import Testing
     #expect(names.withLock { $0 } == ["1"])
   }
 
-  @Test func aRejectionAfterTheLastListenerGoesToTheNext() throws {
+  @Test func aRejectionWithoutListenersGoesToTheNextListener() throws {
     let client = try world.client(on: disk)
     let id = client.listenToRejections { _ in }
     write(1...1, client)

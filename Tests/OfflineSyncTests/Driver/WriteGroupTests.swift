@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func concurrentWritesShareOneSync() throws {
+  @Test func concurrentWritesShareOneFsync() throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
     world.pass()
@@ -51,7 +51,7 @@ import Testing
     #expect(world.ask(later) { $0.pendingBatches.count } == 8)
   }
 
-  @Test func aCallBetweenTwoWritesSeparatesTheirGroups() throws {
+  @Test func aCallBetweenTwoWritesSplitsTheGroupCommit() throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
     let ends = Ends()
@@ -80,7 +80,7 @@ import Testing
     ])
   }
 
-  @Test(arguments: [0, 1, 2]) func aWriteThatFailsInAGroupFailsAlone(place: Int) throws {
+  @Test(arguments: [0, 1, 2]) func aFailedWriteInAGroupCommitFailsAlone(place: Int) throws {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
     world.pass()
@@ -118,7 +118,8 @@ import Testing
   }
 
   /// If a handler stops the client in the middle of a group, no write completes twice.
-  @Test(arguments: [false, true]) func stoppingWithinAGroupCompletesEachWriteOnce(oneFails: Bool) throws {
+  @Test(arguments: [false, true]) func stoppingWithinAGroupCommitCompletesEachWriteOnce(oneFails: Bool) throws
+  {
     let client = try world.client(on: disk)
     client.send(.disableNetwork)
     world.pass()
@@ -138,7 +139,7 @@ import Testing
   }
 
   /// On a real disk and a real queue, eight tasks share syncs. Each task awaits each of its writes.
-  @Test func eightTasksShareSyncs() async throws {
+  @Test func eightConcurrentTasksShareFsyncs() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("dugout-group-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
     let watched = WatchedFileSystem(PosixFileSystem())

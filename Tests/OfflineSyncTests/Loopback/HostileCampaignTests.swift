@@ -5,7 +5,7 @@ import Harness
 import Testing
 
 @Suite struct HostileCampaignTests {
-  @Test func aRemoteWithInvalidFieldsDamagesNoStore() {
+  @Test func invalidFieldsFromARemoteDamageNoStore() {
     let seed =
       ProcessInfo.processInfo.environment["DUGOUT_SEED"].flatMap(UInt64.init)
       ?? UInt64.random(in: 0...1 << 40)

@@ -128,7 +128,7 @@ import Testing
 
   // MARK: Loss
 
-  @Test func aLostRequestIsUnavailableAndWithoutEffect() throws {
+  @Test func aLostRequestFailsAsUnavailableWithoutEffect() throws {
     setFaults { $0.lossOneIn = 1 }
     let (looked, counted, written) = (look(at: "a"), count(rooms), write("b"))
     world.pass(seconds: 1)
@@ -174,7 +174,7 @@ import Testing
     #expect(try story(seed: 1) != story(seed: 2))
   }
 
-  @Test func aReadWhoseAnswerIsLostIsUnavailable() throws {
+  @Test func aReadWithALostAnswerFailsAsUnavailable() throws {
     setFaults { $0.lossOneIn = 3 }
     var (looked, counted) = ([Bool](), [Bool]())
     for _ in 0..<40 {
@@ -189,7 +189,7 @@ import Testing
 
   /// The authority's disk fails at one call. If the authority does not know whether a commit took effect, the
   /// client does not know, either.
-  @Test func aCommitWhoseOutcomeTheAuthorityDoesNotKnowIsUnanswered() throws {
+  @Test func aCommitWithUnknownOutcomeIsUnanswered() throws {
     func open(_ disk: SimulatedDisk) throws -> DocumentStore {
       var options = DocumentStore.Options()
       options.maintenance = .manual
@@ -239,7 +239,7 @@ import Testing
     #expect(value(done) != nil, "the connection is there again")
   }
 
-  @Test func rulesAreNotAskedWhileTheAuthorityIsUnreachable() throws {
+  @Test func rulesAreNotEvaluatedWhileTheAuthorityIsUnreachable() throws {
     world.remote.setReachable(false)
     let (looked, counted, written) = (look(at: "a"), count(rooms), write("a"))
     world.pass(seconds: 1)
@@ -273,7 +273,7 @@ import Testing
     return told.map { "\($0.time - begin) \($0.text)" }
   }
 
-  @Test func callsDoNotChangeTheFaultsOfStreams() throws {
+  @Test func callsDoNotAffectInjectedStreamFaults() throws {
     let story = try streamStory(questions: 0)
     #expect(story.count > 40)
     #expect(try streamStory(questions: 5) == story)

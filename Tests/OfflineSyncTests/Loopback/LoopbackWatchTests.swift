@@ -52,7 +52,7 @@ import Testing
 
   // MARK: Initial and later messages
 
-  @Test func theResultIsSentAndThenItsChanges() throws {
+  @Test func aTargetReceivesItsResultThenChanges() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
     let watcher = Watcher(world)
     watcher.watch(Self.rooms)
@@ -111,7 +111,7 @@ import Testing
   }
 
   /// A new remote over the same store accepts its predecessor's tokens.
-  @Test func aTokenOutlivesTheRemoteThatGaveIt() throws {
+  @Test func aResumeTokenIsValidAtANewRemoteOverTheSameStore() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
     let before = token()
     try commit(Self.set("c", 3))
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func aTokenOfADroppedFeedPositionRestartsTheTarget() throws {
+  @Test func aResumeTokenOfADroppedFeedPositionRestartsTheTarget() throws {
     try commit(Self.set("a", 1))
     let before = token()
     try commit(Self.set("b", 2))
@@ -176,7 +176,7 @@ import Testing
 
   /// Tests tokens of another store, tokens of a future version, tokens of another history, and invalid
   /// tokens.
-  @Test func aTokenOfAnotherStoreRestartsTheTarget() throws {
+  @Test func aResumeTokenOfAnotherStoreRestartsTheTarget() throws {
     try commit(Self.set("a", 1))
     let before = token()
     try commit(Self.set("b", 2))
@@ -201,7 +201,7 @@ import Testing
   }
 
   /// The authority is restored from a disk image and continues with different commits.
-  @Test func aTokenOfLostCommitsRestartsTheTarget() throws {
+  @Test func aResumeTokenOfLostCommitsRestartsTheTarget() throws {
     func open(_ disk: SimulatedDisk, seconds: Int64) throws -> LoopbackWorld {
       var options = DocumentStore.Options()
       options.maintenance = .manual
@@ -237,7 +237,7 @@ import Testing
 
   private func filter(_ told: [String]) -> [String] { told.filter { $0.hasPrefix("filter") } }
 
-  @Test func aFilterIsSentIfTheCountDiffersOrChangesAreSent() throws {
+  @Test func anExistenceFilterIsSentIfTheCountDiffersOrChangesAreSent() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
     let before = token()
     #expect(filter(told(from: before, expectedCount: 2)) == [])
@@ -254,7 +254,7 @@ import Testing
     }
   }
 
-  @Test func aFilterContainsTheNamesOfMatchingDocuments() throws {
+  @Test func anExistenceFilterContainsTheNamesOfMatchingDocuments() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
     let before = token()
     try commit(Self.delete("b"), Self.set("c", 3))
@@ -268,7 +268,7 @@ import Testing
     #expect(known == ["a", "c"])
   }
 
-  @Test func aFilterOfAnEmptyResultHasNoNames() throws {
+  @Test func anExistenceFilterOfAnEmptyResultHasNoNames() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
     let before = token()
     try commit(Self.delete("a"), Self.delete("b"))
@@ -280,7 +280,7 @@ import Testing
         ])
   }
 
-  @Test func aFilterCountsMatchingDocuments() throws {
+  @Test func anExistenceFilterCountsMatchingDocuments() throws {
     let field = StoredFieldPath(unchecked: ["n"])
     let query = try Self.rooms.filtered(by: .field(field, .greaterThanOrEqual, .integer(2)))
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3), Self.set("d", 4))

@@ -21,7 +21,7 @@ import Testing
   }
 
   /// A backup is opened while the original store is still used, so both stores use the same batch numbers.
-  @Test func aCopyOfAClientRepeatsNoWriteAndItsOwnAreApplied() throws {
+  @Test func aCopiedClientRepeatsNoWritesAndItsNewWritesAreApplied() throws {
     let disk = SimulatedDisk()
     let original = try world.client(on: disk)
     original.send(.disableNetwork)
@@ -93,7 +93,7 @@ import Testing
     #expect(try local.isAssumed(counter) == isPatch)
   }
 
-  @Test func rulesDoNotApplyToAnAcceptedBatch() throws {
+  @Test func rulesAreNotAppliedAgainToAnAcceptedBatch() throws {
     let server = try LoopbackServer(try DocumentStore.openInMemory())
     let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(1))
     let write = RemoteWrite(id: id, mutations: [increment(counter)], firstOpen: BatchID(1))

@@ -37,7 +37,7 @@ import Testing
   }
 
   /// Queues of earlier releases contain these update times.
-  @Test func preconditionsOnPendingWritesAreStoredAsUpdateTimes() throws {
+  @Test func preconditionsOnPendingWritesAreEncodedAsUpdateTimes() throws {
     let cases: [(PendingPrecondition, Int64)] = [
       (.afterPendingWrites, 0), (.impossible, -1), (.updateTime(time), time.microseconds),
     ]

@@ -35,7 +35,7 @@ import Testing
     return id
   }
 
-  @Test func theTimerEvictsDocumentsWithoutListenersAndRestarts() throws {
+  @Test func theTimerEvictsDocumentsWithoutListenersAndIsRestarted() throws {
     let started = try engine.start()
     #expect(started.contains { if case .startTimer(.collection, _) = $0 { true } else { false } })
     let id = try hear()
@@ -54,7 +54,7 @@ import Testing
     #expect(try engine.local.documents(rooms).isEmpty)
   }
 
-  @Test func evictedDocumentsAreRequestedFromTheStart() throws {
+  @Test func evictedDocumentsAreRequestedWithoutAResumeToken() throws {
     let time = try #require(StoredTimestamp(microseconds: 15))
     let id = try hear()
     #expect(try engine.evict(rooms, before: time) == 0, "a listener sees them")
@@ -68,7 +68,7 @@ import Testing
     #expect(tokens == [[]])
   }
 
-  @Test func aCollectionAboveItsBudgetEvictsTheLeastRecentlyUsed() throws {
+  @Test func cacheCollectionAboveItsBudgetEvictsTheLeastRecentlyUsed() throws {
     let first = try rooms.filtered(by: .field(StoredFieldPath(["n"]), .equal, .integer(1)))
     let second = try rooms.filtered(by: .field(StoredFieldPath(["n"]), .equal, .integer(2)))
     try hear(first, as: 1, ["a", "b"], n: 1)

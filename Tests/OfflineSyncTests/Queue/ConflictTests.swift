@@ -57,7 +57,7 @@ import Testing
     #expect(try text() == "ours")
   }
 
-  @Test func aResolverSeesAllThreeStatesAndItsAnswerIsWritten() throws {
+  @Test func theResolverSeesThreeVersionsAndItsResultIsWritten() throws {
     let conflicts = Locked<[String]>([])
     let client = try client(SimulatedDisk(), merging(conflicts))
     client.write([.set(path, Self.fields("first")), .set(other, Self.fields("beside"))], .local) { _ in }
@@ -80,7 +80,7 @@ import Testing
   }
 
   /// Messages that the remote sends while writes are pending must not replace the base of these writes.
-  @Test func aKnownConflictSurvivesWatchEventsAndARestart() throws {
+  @Test func aDetectedConflictSurvivesWatchEventsAndARestart() throws {
     let conflicts = Locked<[String]>([])
     let disk = SimulatedDisk()
     let away = try client(disk, merging(conflicts))
@@ -125,7 +125,7 @@ import Testing
   }
 
   /// Without the rejection, the batch would block all later batches forever.
-  @Test func aConflictInAnUnreadableDocumentIsARejection() throws {
+  @Test func aConflictInAnUnreadableDocumentRejectsTheWrite() throws {
     let client = try client(SimulatedDisk(), merging(Locked<[String]>([])))
     let rejected = Locked<[RemoteError.Code]>([])
     _ = client.listenToRejections { result in
@@ -200,7 +200,7 @@ import Testing
 
   /// Regression: a resolver's write contained the count as read from the remote. The write was queued after a
   /// batch that had incremented the count.
-  @Test func aResolversWriteLeavesTheFieldsOfEarlierGuardedBatches() throws {
+  @Test func aResolversWriteKeepsFieldsOfEarlierPreconditionedBatches() throws {
     @Sendable func map(_ count: Int64, _ last: Int64?) -> StoredValue {
       .map(StoredMap([("all", .integer(count))] + (last.map { [("last", .integer($0))] } ?? [])))
     }
@@ -251,7 +251,7 @@ import Testing
 
   /// Regression: the resolver's write left some of its fields to a batch that was certain to be refused, so
   /// these fields were never written.
-  @Test(arguments: Doomed.allCases) func aCertainlyRefusedBatchKeepsNoFieldsFromTheResolver(
+  @Test(arguments: Doomed.allCases) func aDoomedBatchWithholdsNoFieldsFromTheResolversWrite(
     kind: Doomed
   ) throws {
     let merged = StoredMap([
@@ -287,7 +287,7 @@ import Testing
     #expect(world.ask(client) { try? $0.brokenInvariant() } ?? nil == nil)
   }
 
-  @Test func writesMayBeDropped() throws {
+  @Test func theResolverCanDropTheWrites() throws {
     let client = try client(SimulatedDisk()) { _ in .dropWrites }
     client.write([increment(path)], .local) { _ in }
     try changeAtTheAuthority("theirs")

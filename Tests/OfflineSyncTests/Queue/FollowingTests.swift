@@ -106,7 +106,7 @@ import Testing
   }
 
   /// The document came to the authority in a bundle from a machine whose clock is ahead.
-  @Test func aWriteOfADocumentAheadOfTheClockAndItsFollowerAreAccepted() throws {
+  @Test func writesToADocumentVersionAheadOfTheClockAreAccepted() throws {
     let world = try LoopbackWorld()
     let ahead = try #require(StoredTimestamp(seconds: 3_976_214_400, nanoseconds: 0))
     let fields = StoredMap([("rank", .integer(0))])
@@ -162,7 +162,7 @@ import Testing
     return local.queue.all.map { $0.mutations[0].precondition }
   }
 
-  @Test func theAcceptedVersionBecomesThePreconditionAlsoAfterARestart() throws {
+  @Test func theAcceptedVersionIsThePreconditionEvenAfterARestart() throws {
     let (local, store) = try cache(Self.write(2, .afterPendingWrites))
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
     let version = SnapshotVersion(microseconds: 7)
@@ -171,7 +171,7 @@ import Testing
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
   }
 
-  @Test func followersOfARefusedWriteAreImpossibleAlsoAfterARestart() throws {
+  @Test func followersOfARefusedWriteStayImpossibleAfterARestart() throws {
     let (local, store) = try cache(Self.write(2, .afterPendingWrites))
     _ = try local.reject(BatchID(1))
     #expect(try requirements(store) == [.impossible, .impossible])
@@ -196,7 +196,7 @@ import Testing
   }
 
   /// The refused batch had not changed the view, but the batch after it had.
-  @Test func aRefusedWriteWithoutEffectHidesItsFollowers() throws {
+  @Test func aRefusedNoOpWriteHidesItsFollowers() throws {
     let (local, store) = try cache(Self.write(1, .afterPendingWrites))
     #expect(try local.document(Self.note).fields?["rank"] == .integer(3))
     _ = try local.reject(BatchID(2))
@@ -242,7 +242,7 @@ import Testing
 
   /// Each write depends on the result of the previous write, even if the program restarts between the
   /// answers.
-  @Test(arguments: [7 as Int64, 6]) func twoBlindPatchesMustHaveNoWriteInBetween(before: Int64)
+  @Test(arguments: [7 as Int64, 6]) func followersOfTwoBlindPatchesFailAfterAnInterveningWrite(before: Int64)
     throws
   {
     let (local, store) = try cache(Self.blind, behind: Self.write(1, .exists(true)))
@@ -304,7 +304,7 @@ import Testing
       try requirements(store) == [others == .between ? .impossible : .updateTime(Self.time(9).stored)])
   }
 
-  @Test(arguments: [0, 1]) func anIncrementDeliveredByTheWatchStreamIsNotExpected(place: Int) throws {
+  @Test(arguments: [0, 1]) func anIncrementDeliveredByTheWatchStreamIsUnexpected(place: Int) throws {
     var patches = [Self.write(1, .none), Self.blind]
     patches[place] = PendingMutation(increment(Self.note, "n"))
     let (local, store) = try cacheThatWasTold(patches, at: 9)
@@ -385,7 +385,7 @@ import Testing
   }
 
   /// A batch that is certain to be refused has no effect on which the next batch could depend.
-  @Test func aCertainlyRefusedBatchHidesNoAnswerFromItsFollowers() throws {
+  @Test func aDoomedBatchHidesNoAnswerFromItsFollowers() throws {
     let (local, store) = try cache(Self.write(2, .impossible))
     try accept(1, at: 7, on: 5, local)
     #expect(try requirements(store) == [.impossible, .updateTime(Self.time(7).stored)])
@@ -396,7 +396,7 @@ import Testing
 
   /// If the remote does not report the earlier version, the accepted write counts as applied to the expected
   /// version.
-  @Test func aBlindPatchIsNotAssumedWithoutAReportedVersion() throws {
+  @Test func aBlindPatchResultIsNotAssumedWithoutAReportedVersion() throws {
     let (local, _) = try cache(Self.write(2, .afterPendingWrites), behind: Self.blind)
     for id in [1, 2, 3] { try accept(Int64(id), at: 6 + Int64(id), on: nil, local) }
     #expect(try !local.isAssumed(Self.note))
@@ -433,7 +433,7 @@ import Testing
   }
 
   /// Other clients had deleted the document, and this client had not received the deletion.
-  @Test func aSetDocumentIsFullyKnown() throws {
+  @Test func theStateAfterASetIsFullyKnown() throws {
     let set = PendingMutation(
       .set(Self.note, StoredMap([("rank", .integer(1))]), precondition: .exists(false)))
     for mutations in [[set], [set, Self.blind]] {

@@ -36,7 +36,7 @@ import Testing
 
   /// The second of three writes is cancelled at some moment: while it is pending, sent, received by the
   /// remote, or answered. The connection may have been lost before.
-  @Test(arguments: 0..<40) func aCancelledWriteIsAppliedOrNotAndOthersCountOnce(moment: Int) throws {
+  @Test(arguments: 0..<40) func cancellationIsAtomicAndOtherWritesAreAppliedOnce(moment: Int) throws {
     let client = try world.client(on: disk)
     let query = StructuredQuery(.document(counter))
     _ = client.listen(to: query, ListenRules()) { _ in }
@@ -63,7 +63,7 @@ import Testing
 
   ///  Another user signs in, and later the first user signs in again. No write is lost, and no write is sent
   ///  as another user.
-  @Test(arguments: 0..<40) func writesAreSentAsTheirOwnUser(moment: Int) throws {
+  @Test(arguments: 0..<40) func writesAreSentAsTheUserWhoIssuedThem(moment: Int) throws {
     let senders = Locked<[String]>([])
     var rules = LoopbackRules()
     rules.mayWrite = { user, mutations in

@@ -10,7 +10,7 @@ import OfflineSync
 import Testing
 
 @Suite struct PendingReadsTests {
-  @Test func queriesOverPendingWritesUseTheOrdinaryIndexes() throws {
+  @Test func queriesOverPendingWritesUseTheRegularIndexes() throws {
     let reads = try PendingReads(documents: 3000, pending: 300) { _ throws(DocumentStoreError) in
       try DocumentStore.openInMemory()
     }

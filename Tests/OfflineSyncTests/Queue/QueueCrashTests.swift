@@ -6,7 +6,7 @@ import Harness
 import Testing
 
 @Suite struct QueueCrashTests {
-  @Test func everyReturnedWriteIsQueuedUntilAnswered() {
+  @Test func everyReturnedWriteStaysQueuedUntilAnswered() {
     let summary = QueueCrashes.run(states: 360, seed: 1)
     #expect(summary.failed == 0, "\(summary.firstFailure ?? "")")
     #expect(summary.states == 360)

@@ -58,7 +58,7 @@ import Testing
       createTime: SnapshotVersion(microseconds: Int64(1 + rng.below(2))))
   }
 
-  @Test func theShortcutEqualsApplyingAllPendingWrites() throws {
+  @Test func incrementalRemovalEqualsApplyingAllPendingWrites() throws {
     for seed in UInt64(0)..<400 {
       var rng = SeededRandom(seed: seed)
       var queue = WriteQueue()
@@ -223,7 +223,7 @@ import Testing
     #expect(queue.last?.mutations.map(\.precondition) == [.updateTime(version.timestamp)])
   }
 
-  @Test func theStoreHoldsTheQueuesViewOfADocument() throws {
+  @Test func theStoredDocumentEqualsTheQueuesView() throws {
     let store = try LocalStore(try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "c")
     for number in 0..<60 { _ = try store.write([alternating(number)], at: time) }
     for number in 1...60 {

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: Scenario.Mode.allCases)
-  func everyScenarioThatCanRunPasses(_ mode: Scenario.Mode) throws {
+  func everyRunnableScenarioPasses(_ mode: Scenario.Mode) throws {
     guard let directory = ProcessInfo.processInfo.environment["FIRESTORE_SPEC_DIR"] else {
       print("SKIPPED: no scenarios of synchronisation were run: FIRESTORE_SPEC_DIR names no directory.")
       return
@@ -95,7 +95,7 @@ import Testing
   }
 
   /// A scenario that no client passes, with and without the tag that excludes clients of this kind.
-  @Test func aScenarioThatExcludesThisKindOfClientIsListedApartFromFailures() throws {
+  @Test func scenariosThatExcludeThisClientKindAreListedSeparately() throws {
     let steps = #"[{"watchAck": [2], "expectedSnapshotsInSyncEvents": 7}]"#
     func tally(_ tags: String) throws -> Tally {
       let text = #"{"tags": \#(tags), "config": {"numClients": 1}, "steps": \#(steps)}"#

@@ -32,7 +32,7 @@ import Testing
 
   // MARK: The delays
 
-  @Test func theFirstAttemptIsImmediateAndDelaysGrowToAMinute() {
+  @Test func theFirstAttemptIsImmediateAndBackoffGrowsToAMinute() {
     for seed in Self.seeds {
       let pauses = Self.pauses(seed: seed)
       #expect(pauses[0] == 0, "seed \(seed)")

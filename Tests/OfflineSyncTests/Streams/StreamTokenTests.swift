@@ -113,7 +113,7 @@ import Testing
 
   // MARK: With a remote
 
-  @Test func aRemoteReceivesItsLastToken() throws {
+  @Test func aRemoteReceivesTheLastTokenItSent() throws {
     let world = try LoopbackWorld()
     let remote = NumberingRemote(world.remote)
     func client(_ disk: SimulatedDisk) throws -> SyncDriver {

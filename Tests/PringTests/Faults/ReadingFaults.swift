@@ -28,7 +28,7 @@ extension PringTests {
 
     // MARK: Links
 
-    @Test func fault20LinksWithoutTimesLeadToTheirTargets() async throws {
+    @Test func fault20LinksWithoutTimestampsResolveToTheirTargets() async throws {
       let ada = Member(id: "ada")
       try await ada.save()
       try await Firestore.firestore().document("version/1/room/r/members/ada").setData([:])
@@ -37,7 +37,7 @@ extension PringTests {
       #expect(members.first?.createdAt == ada.createdAt)
     }
 
-    @Test func fault21AReferenceReadsThePlaceThatIsStored() async throws {
+    @Test func fault21AReferenceReadsItsStoredPath() async throws {
       let elsewhere = Firestore.firestore().document("elsewhere/ada")
       try await elsewhere.setData(["name": "Ada"])
       let room = Room(id: "r", value: ["owner": elsewhere])
@@ -45,7 +45,7 @@ extension PringTests {
       #expect(owner?.name == "Ada" && owner?.path == "elsewhere/ada")
     }
 
-    @Test func fault22ReferencesPassFilesOnToTheirObjects() async throws {
+    @Test func fault22ReferencesForwardFileOperationsToTheirObjects() async throws {
       let room = Room(id: "r")
       let (ada, eve) = (Member(id: "ada"), Member(id: "eve"))
       for member in [ada, eve] { member.picture = File(data: Data("x".utf8), name: "p.txt") }
@@ -60,14 +60,14 @@ extension PringTests {
       #expect(await bytes("version/1/members/eve/picture/p.txt") == nil)
     }
 
-    @Test func fault23EqualObjectsAreOfRelatedClassesAndHaveEqualHashes() {
+    @Test func fault23EqualIDsInRelatedClassesAreEqualWithEqualHashes() {
       let (item, same, better, other) = (Item(id: "a"), Item(id: "a"), BetterItem(id: "a"), Member(id: "a"))
       #expect(item == same && item.hash == same.hash && Set([item]).contains(same))
       #expect(item == better && better == item && item.hash == better.hash)
       #expect(!item.isEqual(other) && !other.isEqual(item) && item != Item(id: "b") && !item.isEqual("a"))
     }
 
-    @Test func fault24TheLastActionOfAMemberCounts() async throws {
+    @Test func fault24TheLastInsertOrRemoveOfAMemberWins() async throws {
       let ada = Member(id: "ada")
       let room = Room(id: "r")
       room.members.insert(ada)
@@ -83,7 +83,7 @@ extension PringTests {
       #expect(try await fields(link) != nil)
     }
 
-    @Test func fault25AHardRemovalHappensOnce() async throws {
+    @Test func fault25AHardRemovalIsNotRepeated() async throws {
       let room = Room(id: "r")
       room.members.insert(Member(id: "ada"))
       try await room.save()
@@ -95,7 +95,7 @@ extension PringTests {
       #expect(try await fields("version/1/members/ada") != nil)
     }
 
-    @Test func fault26ObjectsKnowWhetherTheyAreSaved() async throws {
+    @Test func fault26IsSavedFollowsBatchSavesAndDeletes() async throws {
       let (item, other) = (Item(id: "a"), Item(id: "b"))
       try await Firestore.firestore().batch().add(.save, object: item).add(.save, object: other).commit()
       #expect(item.isSaved && other.isSaved && item.updateValue.isEmpty)
@@ -114,7 +114,7 @@ extension PringTests {
 
     // MARK: Lists
 
-    @Test func fault27ASecondListenTakesThePlaceOfTheFirst() async throws {
+    @Test func fault27ASecondListenReplacesTheFirst() async throws {
       try await make("a")
       let heard = Heard<String>()
       let source = Item.query.dataSource(options: options)
@@ -132,7 +132,7 @@ extension PringTests {
       #expect(app.onCallbackQueue { source.listener == nil })
     }
 
-    @Test func fault28DocumentsChangeOnTheCallbackQueueAlone() async throws {
+    @Test func fault28DocumentsChangeOnlyOnTheCallbackQueue() async throws {
       try await make("a", "b")
       let heard = Heard<Bool>()
       let source = Item.query.dataSource(options: options)
@@ -149,7 +149,7 @@ extension PringTests {
       source.stop()
     }
 
-    @Test func fault29TheRemovalOfWhatIsNotShownDelaysNothing() async throws {
+    @Test func fault29RemovingAFilteredDocumentDelaysNoChange() async throws {
       try await make("hidden")
       let options = options
       options.filter = { ($0 as? Item)?.id != "hidden" }
@@ -165,7 +165,7 @@ extension PringTests {
       source.stop()
     }
 
-    @Test func fault30AllChangesOfASnapshotAreToldAtOnceAsWell() async throws {
+    @Test func fault30ASnapshotIsAlsoReportedAsOneBatch() async throws {
       try await make("a", "b", "c")
       let heard = Heard<DataSource<Item>.BatchedChange>()
       let source = Item.order(by: \Item.price).dataSource(options: options)
@@ -182,7 +182,7 @@ extension PringTests {
       source.stop()
     }
 
-    @Test func fault31LinksKeepTheOrderOfTheirQuery() async throws {
+    @Test func fault31LinkedObjectsKeepTheOrderOfTheLinkQuery() async throws {
       let album = Album(id: "x")
       for (index, id) in ["c", "a", "b"].enumerated() {
         let song = Copied(id: id)
@@ -202,7 +202,7 @@ extension PringTests {
       #expect(songs.keys == ["b", "a", "c"])
     }
 
-    @Test func fault32ALinkToNothingIsReportedEachTime() async throws {
+    @Test func fault32EveryDanglingLinkIsReported() async throws {
       let links = Firestore.firestore().collection("version/1/room/r/members")
       try await links.document("gone").setData([:])
       let heard = Heard<String>()
@@ -232,7 +232,7 @@ extension PringTests {
       source.stop()
     }
 
-    @Test func fault35AnUpdateIsToldOnce() async throws {
+    @Test func fault35AnUpdateCompletesOnce() async throws {
       let room = Room(id: "r")
       room.pages = (0..<3).map { File(data: Data("x".utf8), name: "\($0).txt") }
       try await room.save()
@@ -249,7 +249,7 @@ extension PringTests {
       #expect(await heard.next() == "nothing more")
     }
 
-    @Test func fault35AnUpdateIsToldOnceAlsoIfDeletionsDoNotEnd() async throws {
+    @Test func fault35AnUpdateCompletesOnceEvenIfDeletionsHang() async throws {
       let remote = LoopbackBlobRemote()
       Storage.storage().remote = remote
       let room = Room(id: "r")
@@ -301,7 +301,7 @@ extension PringTests {
       override var ignore: [String] { hides ? ["a", "hides"] : ["hides"] }
     }
 
-    @Test func fault38WhatIsIgnoredMayChange() async throws {
+    @Test func fault38TheSetOfIgnoredFieldsMayChange() async throws {
       let moody = Moody(id: "m")
       moody.hides = true
       moody.a = 5
@@ -313,7 +313,7 @@ extension PringTests {
       #expect(try await fields(moody)?["a"] as? Int == 6)
     }
 
-    @Test func fault39ReferencesLeaveTheSettingsAlone() {
+    @Test func fault39ReferencesDoNotChangeTheSettings() {
       let before = Firestore.firestore().settings
       _ = (Item.reference, Item().reference, Item.query)
       #expect(Firestore.firestore().settings == before)
@@ -323,7 +323,7 @@ extension PringTests {
       #expect(Firestore.firestore().settings.durability == .buffered)
     }
 
-    @Test func fault40AClassMayHaveDocumentsAnywhere() async throws {
+    @Test func fault40AClassMayHaveDocumentsAtAnyPath() async throws {
       let place = Firestore.firestore().document("teams/x/items/a")
       let item = Item()
       item.setReference(place)
@@ -339,7 +339,7 @@ extension PringTests {
   @Suite final class BrokenDatabases {
     private let app = TestApp(isBroken: true)
 
-    @Test func fault33APageThatCannotBeReadIsNotTheLastOne() async {
+    @Test func fault33AFailedPageIsNotTheLastPage() async {
       let heard = Heard<String>()
       let source = Item.query.dataSource()
       log(source, heard)

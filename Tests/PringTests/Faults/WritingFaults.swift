@@ -17,14 +17,14 @@ extension PringTests {
 
     private func file(_ name: String) -> File { File(data: Data("x".utf8), name: name, mimeType: .plain) }
 
-    @Test func fault1NoBatchIsTakenForAnEarlierOneAtTheSameAddress() async throws {
+    @Test func fault1ABatchIsNotMistakenForAFreedBatchAtTheSameAddress() async throws {
       let item = Item(id: "a")
       for _ in 0..<200 { _ = Firestore.firestore().batch().add(.update, object: item) }
       try await Firestore.firestore().batch().add(.update, object: item).commit()
       #expect(try await fields(item) != nil)
     }
 
-    @Test func fault2ASavedMemberIsNotWrittenWhole() async throws {
+    @Test func fault2ASavedMemberIsNotRewrittenInFull() async throws {
       let ada = Member(id: "ada")
       try await ada.save()
       try await ada.reference.updateData(["other": 1])
@@ -46,7 +46,7 @@ extension PringTests {
       #expect(batch.state.withLock { $0.mutations.count } == 2)
     }
 
-    @Test func fault4WhatWasEmptiedIsReadAsEmpty() async throws {
+    @Test func fault4EmptiedCollectionsAreReadAsEmpty() async throws {
       let all = Everything(id: "a")
       all.tags = []
       all.numbers = []
@@ -79,7 +79,7 @@ extension PringTests {
       #expect(found.maps[1]["y"] as? String == "z" && found.numbers == [3, -4] && found.counts == ["n": 2])
     }
 
-    @Test func fault6ANumberKeepsItsType() async throws {
+    @Test func fault6AnUpdatedNumberKeepsItsType() async throws {
       let item = Item(id: "a")
       item.price = 1.5
       try await item.save()
@@ -91,7 +91,7 @@ extension PringTests {
       #expect(String(cString: number.objCType) == "d")
     }
 
-    @Test func fault7EveryMemberOfAListIsWrittenWhole() async throws {
+    @Test func fault7EveryNewListMemberIsWrittenInFull() async throws {
       let room = Room(id: "r")
       try await room.save()
       let (a, b) = (Item(id: "a"), Item(id: "b"))
@@ -105,7 +105,7 @@ extension PringTests {
       #expect(shelf["b"]?["price"] as? Double == 0)
     }
 
-    @Test func fault8AListIsInTheOrderOfItsIdsWithoutSortingEachTime() {
+    @Test func fault8AListIsOrderedByIDWithoutSortingOnEachAccess() {
       let room = Room(id: "r")
       for id in (0..<3000).shuffled() { room.shelf.append(Item(id: String(format: "%05d", id))) }
       let start = ContinuousClock.now
@@ -116,7 +116,7 @@ extension PringTests {
       #expect(ContinuousClock.now - start < .seconds(10))
     }
 
-    @Test func fault9NobodyKeepsItsParent() {
+    @Test func fault9NoObjectOrListRetainsItsParent() {
       weak var shop: Shop?
       weak var home: Address?
       weak var room: Room?
@@ -134,7 +134,7 @@ extension PringTests {
       var picture: File? = File(name: "default.txt")
     }
 
-    @Test func fault10OnlyFilesThatWereReadOrUploadedAreDeletedAndOnce() async throws {
+    @Test func fault10OnlyReadOrUploadedFilesAreDeletedAndOnlyOnce() async throws {
       let place = Storage.storage().reference(withPath: "version/1/poster/p/picture/default.txt")
       _ = try await place.putDataAsync(Data("d".utf8))
       try await Firestore.firestore().document("version/1/poster/p").setData([
@@ -153,7 +153,7 @@ extension PringTests {
       #expect(try await old.data(maxSize: 10) == Data("again".utf8))
     }
 
-    @Test func fault11NothingIsPendingAfterAFileWasRemoved() async throws {
+    @Test func fault11NoChangeIsPendingAfterAFileWasRemoved() async throws {
       let member = Member(id: "m")
       member.picture = file("a")
       try await member.save()
@@ -162,7 +162,7 @@ extension PringTests {
       #expect(member.picture == nil && member.updateValue.isEmpty)
     }
 
-    @Test func fault12NothingIsPendingAfterASave() async throws {
+    @Test func fault12NoChangeIsPendingAfterASave() async throws {
       let item = Item(id: "a")
       item.name = "n"
       try await item.save()
@@ -200,7 +200,7 @@ extension PringTests {
       #expect(try await found.members["ada"].picture?.getData() == Data("x".utf8))
     }
 
-    @Test func fault15TasksOfMembersHaveNamesOfTheirOwn() async throws {
+    @Test func fault15UploadTasksOfMembersHaveDistinctNames() async throws {
       let room = Room(id: "r")
       room.cover = file("cover")
       let members = ["a", "b"].map { Member(id: $0) }
@@ -224,7 +224,7 @@ extension PringTests {
       #expect(batch.state.withLock { $0.isCommitted })
     }
 
-    @Test func fault17AFileWithoutAPlaceDoesNotStopADeletion() async throws {
+    @Test func fault17AFileWithoutALocationDoesNotBlockADeletion() async throws {
       let member = Member(id: "m")
       try await member.save()
       member.picture = File.delete()
@@ -232,7 +232,7 @@ extension PringTests {
       #expect(try await fields(member) == nil)
     }
 
-    @Test func fault18SavingWhatIsSavedTrapsInDebugBuilds() async {
+    @Test func fault18SavingASavedObjectTrapsInDebugBuilds() async {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         FirebaseApp.configure(
           options: FirebaseOptions(directory: FileManager.default.temporaryDirectory))

@@ -11,7 +11,7 @@ extension PringTests {
   @Suite final class Guide {
     private let app = TestApp()
 
-    @Test func theGuideShowsWhatIsRun() throws {
+    @Test func guideSnippetsMatchTheTestedCode() throws {
       let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       let code = try ["Guide.swift", "GuideToBallcap.swift"].map {
         try String(contentsOf: root.appendingPathComponent($0), encoding: .utf8)
@@ -36,7 +36,7 @@ extension PringTests {
       return person
     }
 
-    @Test func objectsAreMadeSavedReadAndDeleted() async throws {
+    @Test func objectsAreCreatedSavedReadAndDeleted() async throws {
       makeObjects()
       try await saveAndUpdate()
       #expect(try await Person.get("ada") == nil)
@@ -82,7 +82,7 @@ extension PringTests {
       #expect(found.lines["tea"].count == 2 && found.address?.city == "London")
     }
 
-    @Test func deletionsAndMovesReachWhatTheyName() async throws {
+    @Test func deletionsAndMovesAffectTheNamedDocuments() async throws {
       let ada = person("ada", "Ada")
       try await ada.save()
       try await writeNotes(ada)
@@ -119,7 +119,7 @@ extension PringTests {
       #expect(try await friend.picture?.getData() == Data("q".utf8))
     }
 
-    @Test func listsAreReadAndWatched() async throws {
+    @Test func listsAreReadAndObserved() async throws {
       let (ada, eve) = (person("ada", "Ada"), person("eve", "Eve"))
       (ada.age, eve.age, eve.isMember) = (36, 17, true)
       ada.friends.insert(eve)
@@ -141,7 +141,7 @@ extension PringTests {
       withExtendedLifetime(adults) {}
     }
 
-    @Test func rowsFollowTheirDocumentsAndAreDeleted() async throws {
+    @Test func rowsFollowTheirDocumentsAndCanBeDeleted() async throws {
       let ada = person("ada", "Ada")
       try await ada.save()
       let heard = Heard<[String]>()
@@ -158,7 +158,7 @@ extension PringTests {
       app.onCallbackQueue { people.stop() }
     }
 
-    @Test func transactionsCount() async throws {
+    @Test func transactionsCountEachFriendOnce() async throws {
       let (ada, eve) = (person("ada", "Ada"), person("eve", "Eve"))
       try await ada.save()
       for _ in 0..<2 {
@@ -167,7 +167,7 @@ extension PringTests {
       }
     }
 
-    @Test func articlesAreFoundByWordsAndByTheirBeginning() async throws {
+    @Test func articlesAreFoundByWordAndByPrefix() async throws {
       let article = Article(id: "a")
       article.title = "Analytical engines"
       try await article.save()
@@ -182,7 +182,7 @@ extension PringTests {
     @Test(arguments: [
       ("a/b", 1), ("[x] and/or", 1), ("x.y", 1), ("*~`\u{1F600}", 2), ("", 2), ("__a__", 1), ("b.c", 0),
       ("\u{c9}t\u{e9}", 1), ("no", 0),
-    ]) func whatUsersTypeIsCutIntoWords(text: String, count: Int) async throws {
+    ]) func searchTextIsSplitIntoWords(text: String, count: Int) async throws {
       for (id, title) in [("1", "A/B [x] and/or x.y"), ("2", "c* ~\u{e9}t\u{e9} `2.0`")] {
         let article = Article(id: id)
         article.title = title
@@ -192,7 +192,7 @@ extension PringTests {
       #expect(found == count)
     }
 
-    @Test func aClassMayBeElsewhereAndMayBeReadByBallcap() async throws {
+    @Test func objectsAtOtherPathsAreReadableByBallcap() async throws {
       let ada = person("ada", "Ada")
       #expect(try await copyToTeam("x", ada)?.path == "teams/x/people/ada")
       (ada.age, ada.isMember, ada.tags) = (36, true, ["pioneer"])

@@ -43,7 +43,7 @@ extension PringTests {
       #expect(await told { heard in kitchen.showTitles(of: .dessert) { heard($0) } } == ["cake"])
     }
 
-    @Test func deletedRecipesLeaveTheirStepsAndTheirAuthor() async throws {
+    @Test func deletingRecipesKeepsTheirStepsAndAuthor() async throws {
       let kitchen = try await kitchen()
       let recipes = Array(kitchen.cook.recipes)
       #expect(recipes.count == 3)
@@ -55,7 +55,7 @@ extension PringTests {
 
     /// The bug: under `@testable`, the compiler rejected a property of a model, or the property overrode an
     /// internal member of the layer.
-    @Test func propertiesMayHaveTheNamesThatTheLayerUsesInside() async throws {
+    @Test func propertiesMayHaveTheLayersInternalNames() async throws {
       let table = Timetable(id: "t")
       table.files = [File(data: Data("plan".utf8), name: "plan.txt")]
       let entry = Entry(id: "e")

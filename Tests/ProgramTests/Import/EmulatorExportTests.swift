@@ -18,7 +18,7 @@ import Testing
   private static let kept = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("../../Fixtures/FirestoreExport").standardizedFileURL.path
 
-  @Test func theStoredExportIsImported() throws {
+  @Test func theFixtureExportIsImported() throws {
     let files = try TemporaryFolder()
     // The test imports a copy, because an import writes its mark beside the imported folder.
     try FileManager.default.copyItem(atPath: Self.kept, toPath: files.path + "/kept")

@@ -79,7 +79,7 @@ import Testing
 
   /// Regression: Ctrl-C also ended `zcat`, so the import saw a premature end of its input and reported
   /// success. While no data came through the pipe, Ctrl-C had no effect.
-  @Test func aSignalEndsAnImportFromAPipeAtOnce() throws {
+  @Test func aSignalEndsAnImportFromAPipeImmediately() throws {
     let folder = try TemporaryFolder()
     let pipe = folder.path + "/pipe"
     try #require(mkfifo(pipe, 0o600) == 0)

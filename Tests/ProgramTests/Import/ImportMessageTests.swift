@@ -19,7 +19,7 @@ import Testing
 
   private let good = #"{"path": "users/ada", "fields": {}}"# + "\n"
 
-  @Test func theLineAndTheStateOfTheOthersAreReported() throws {
+  @Test func importErrorsReportTheLineAndWhatWasImported() throws {
     let second = try complaint(good + "\n" + #"{"path": "users", "fields": {}}"#)
     #expect(second.contains("standard input, line 3: The path \"users\" is not valid"))
     let again = "Mend it and repeat the command: it begins again, and writes them once more."
@@ -38,7 +38,7 @@ import Testing
     #expect(try dugout.run(["import", folder.path, "-"], input: empty).output == "1 document imported.\n")
   }
 
-  @Test func otherKindsOfFilesAreRecognised() throws {
+  @Test func otherFileFormatsAreRecognised() throws {
     #expect(try complaint("id,name\n1,Ada\n").contains("looks like CSV"))
     #expect(try complaint("{\n  \"path\": \"users/x\"\n}\n").contains("JSON over several lines"))
     #expect(try complaint("[\n" + good + "]").contains("list over several lines"))
@@ -163,7 +163,7 @@ import Testing
   }
 
   /// Regression: in a folder of another user, an import promised to resume, but the next import started over.
-  @Test func resumingIsNotPromisedWithoutAMark() throws {
+  @Test func resumptionIsNotPromisedWithoutAProgressFile() throws {
     let folder = try TemporaryFolder()
     let (store, path) = (folder.path + "/store", folder.path + "/lines")
     let mark = path + ".dugout-import"
@@ -185,7 +185,7 @@ import Testing
 
   /// Regression: another name of standard input was treated as a file, and a mark was written next to that
   /// name.
-  @Test func standardInputHasSeveralNames() throws {
+  @Test func allNamesOfStandardInputAreRecognised() throws {
     let folder = try TemporaryFolder()
     let store = folder.path + "/store"
     for name in ["-", "/dev/stdin", "/dev/fd/0"] {

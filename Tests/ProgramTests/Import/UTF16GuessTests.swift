@@ -22,7 +22,7 @@ import Testing
     #"{"path": "users/ada", "fields": {"name": {"stringValue": "é ä ß"}}}"#,
     "\u{100}\u{0}" + String(repeating: "{\"a\": 1} ", count: 1000),
   ])
-  func utf16IsRecognised(text: String) {
+  func utf16IsDetected(text: String) {
     #expect(UTF16Guess.encoding(of: encoded(text, littleEndian: true), at: 0) == "UTF-16LE")
     #expect(UTF16Guess.encoding(of: encoded(text, littleEndian: false), at: 0) == "UTF-16BE")
     // A line may start with the second half of the previous line's last letter.
@@ -39,13 +39,13 @@ import Testing
     #"{"path": "users/ada", "fields"# + String(repeating: "\u{0}", count: 500),
     String(repeating: "{\"a\": \"1\u{0}\"} ", count: 500), "\u{0}", "\u{0}\u{0}\u{0}\u{0}",
   ])
-  func utf8IsNotTakenForUTF16(text: String) {
+  func utf8IsNotDetectedAsUTF16(text: String) {
     for start in [UInt64(0), 1] {
       #expect(UTF16Guess.encoding(of: Data(text.utf8), at: start) == nil, "\(start)")
     }
   }
 
-  @Test func otherBytesAreNotTakenForUTF16() {
+  @Test func binaryDataIsNotDetectedAsUTF16() {
     for bytes in [[0, 1, 0, 0, 2], [0x7B, 0, 0, 0x22], [0], [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0]] as [[UInt8]]
     {
       #expect(UTF16Guess.encoding(of: Data(bytes), at: 0) == nil, "\(bytes)")

@@ -12,7 +12,7 @@ import Testing
 
   private func keys(_ text: String) -> [Key] { keys(Array(text.utf8)) }
 
-  @Test func bytesBecomeKeys() {
+  @Test func inputBytesAreDecodedIntoKeys() {
     #expect(keys("aé€😀") == [.letter("a"), .letter("é"), .letter("€"), .letter("😀")])
     #expect(keys("\u{1B}[A\u{1B}[B\u{1B}[C\u{1B}[D") == [.up, .down, .right, .left])
     #expect(keys("\u{1B}OA\u{1B}OH\u{1B}[1~\u{1B}[4~\u{1B}[3~") == [.up, .home, .home, .end, .delete])
@@ -60,7 +60,7 @@ import Testing
     #expect(line("e\u{301}x\u{7F}\u{7F}") == "|")
   }
 
-  @Test func theArrowsGoThroughEarlierLines() {
+  @Test func arrowKeysBrowseTheHistory() {
     #expect(line("new\u{1B}[A", history: ["one", "two"]) == "two|")
     #expect(line("new\u{1B}[A\u{1B}[A\u{1B}[A", history: ["one", "two"]) == "one|")
     #expect(line("new\u{1B}[A\u{1B}[A\u{1B}[B\u{1B}[B\u{1B}[B", history: ["one", "two"]) == "new|")
@@ -76,7 +76,7 @@ import Testing
     #expect(outcome == .candidates(["ua", "ub"]))
   }
 
-  @Test func aLineEndsAsDoneCancelledOrEndOfInput() {
+  @Test func aLineEndsByEnterCancelOrEndOfInput() {
     var editor = LineEditor()
     let none = { (_: String) in Completion(replaced: 0, candidates: []) }
     #expect(editor.take(.endOfInput, completing: none) == .ended)
@@ -95,7 +95,7 @@ import Testing
   }
 
   /// Regression: each typed or pasted letter rescanned the whole line for combining marks.
-  @Test(.timeLimit(.minutes(1))) func aLongLineIsNotRescannedForEachLetter() {
+  @Test(.timeLimit(.minutes(1))) func aLongLineIsNotRescannedForEachCharacter() {
     var editor = LineEditor()
     let text = String(repeating: "ab, ", count: 25_000)
     for letter in text { _ = editor.take(.letter(letter)) { _ in Completion(replaced: 0, candidates: []) } }

@@ -21,7 +21,7 @@ import Testing
     #expect(try arguments("salvage") == nil)
   }
 
-  @Test func aQueryNeedsNoQuotesAndKeepsInnerOnes() throws {
+  @Test func aQueryNeedsNoOuterQuotesAndKeepsInnerQuotes() throws {
     #expect(
       try arguments("query users where name == \"Ada  L\" --count --sum age")
         == ["--count", "--sum", "age", "--", "DIR", "users where name == \"Ada  L\""])
@@ -127,7 +127,7 @@ import Testing
 
   /// Regression: each letter copied the whole word, so a word of a mebibyte took half a minute. With these
   /// copies, the word in this test would allocate 200 MB.
-  @Test(.enabled(if: allocations_are_counted())) func aLongWordIsNotCopiedForEachLetter() throws {
+  @Test(.enabled(if: allocations_are_counted())) func aLongWordIsNotCopiedForEachCharacter() throws {
     let text = String(repeating: "a", count: 20_000)
     for line in [
       "set a/b {a: \"\(text)\"}", "get `\(text)`", "get '\(text)'", "get \(text)", "get \"\\\(text)\"",

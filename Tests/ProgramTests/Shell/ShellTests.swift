@@ -55,7 +55,7 @@ import Testing
 
   /// Regression: a help page mixed the forms that commands have on the command line with the forms that they
   /// have in the shell.
-  @Test func helpInTheShellUsesTheShellsForm() throws {
+  @Test func shellHelpUsesShellSyntax() throws {
     let folder = try TemporaryFolder()
     let names = ShellSession.commands.map { $0.name }
     let pages = try dugout.run(["shell", folder.path], input: names.map { "help \($0)\n" }.joined())
@@ -143,7 +143,7 @@ import Testing
 
   // MARK: At a terminal
 
-  @Test func atATerminalLinesAreEditedCompletedAndRemembered() throws {
+  @Test func terminalLinesAreEditedCompletedAndSavedInTheHistory() throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
     try folder.makeStore()

@@ -24,7 +24,7 @@ extension StreamBaseKitTests {
 
     private func keys(_ stream: some Sequence<BaseItem>) -> [String] { on { stream.map { $0.key! } } }
 
-    @Test func theGuideShowsWhatIsRun() throws {
+    @Test func guideSnippetsMatchTheTestedCode() throws {
       let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       let code = try String(contentsOf: root.appendingPathComponent("Guide.swift"), encoding: .utf8)
       let page = try String(
@@ -59,7 +59,7 @@ extension StreamBaseKitTests {
       withExtendedLifetime(adapter) {}
     }
 
-    @Test func ordersRangesAndPagesAreAsTheGuideSays() async throws {
+    @Test func ordersRangesAndPagesMatchTheGuide() async throws {
       try await put((0..<9).map { ("m\($0)", "ada", $0 % 3) })
       let liked = on { popular(firestore) }
       await wait { liked.count == 6 }
@@ -75,7 +75,7 @@ extension StreamBaseKitTests {
       #expect(on { rowsOfChat(recent) } == (0..<9).map { "M\($0)" })
     }
 
-    @Test func placeholdersAndSectionsJoinAndDivideStreams() async throws {
+    @Test func guideUnionsAndSectionsCombineAndSplitStreams() async throws {
       try await put([("a", "ada", 1), ("b", "eve", 0)])
       try await put([("d", "ada", 0)], in: "drafts")
       let messages = on { StreamBase(type: Message.self, ref: firestore.collection("messages")) }
