@@ -133,7 +133,8 @@ import Testing
     #expect(!held.isReleased)
     held.release()
     // Waits until the index builder has dropped the build that is no longer needed.
-    await withCheckedContinuation { done in firestore.client().store.prepareIndexes { done.resume() } }
+    let indexes = try #require(firestore.client().store.openView).indexes
+    await withCheckedContinuation { done in indexes.async { done.resume() } }
     await settle()
     #expect(told.count == 0)
     #expect(held.store.indexList.isEmpty && held.documentsRead == 0)
