@@ -497,8 +497,9 @@ struct LogSource {
   }
 
   private func scan(_ bytes: RawSpan) -> LogScan {
-    LogScan(
-      bytes, fileID: fileID, capacity: header?.capacity ?? UInt64(bytes.byteCount), recordedEnd: recordedEnd,
-      after: header?.previous.sequence ?? .none, broken: platform.brokenRule)
+    let expected = LogScan.Expectation(
+      fileID: fileID, capacity: header?.capacity ?? UInt64(bytes.byteCount), recordedEnd: recordedEnd,
+      previous: header?.previous.sequence ?? .none)
+    return LogScan(bytes, expected, broken: platform.brokenRule)
   }
 }
