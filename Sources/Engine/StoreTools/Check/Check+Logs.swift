@@ -137,7 +137,7 @@ extension Check {
   mutating func checkMemtable() throws(ByteStoreError) {
     let table = opened.table.frozen()
     checkInvariants(table)
-    guard inspect != nil else { return }
+    guard upperLayer.inspect != nil else { return }
     try table.forEachMemtableEntry { _, commit, key, value throws(ByteStoreError) in
       let bytes = commit.bytes.rawSpan
       inspectEntry(

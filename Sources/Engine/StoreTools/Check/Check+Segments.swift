@@ -161,7 +161,7 @@ extension Check {
   }
 
   mutating func inspectEntry(_ key: RawSpan, _ value: RawSpan, file: String, offset: UInt64) {
-    guard let wrong = inspect?(key, value) else { return }
+    guard let wrong = upperLayer.inspect?(key, value) else { return }
     report.addEntry(Damage(file: file, offset: offset, expected: "a record", found: wrong))
   }
 }
