@@ -26,9 +26,9 @@ extension Check {
   mutating func checkSegment(
     _ file: TolerantFile, _ entry: Manifest.Segment?, table: inout KeyDirectoryCheck?
   ) throws(ByteStoreError) {
-    let (found, damages) = try SegmentSource.read(
-      file, entry, number: StoreFile.segmentNumber(of: file.name), dictionaries: dictionaries,
-      platform: platform)
+    let hints = SegmentSource.Hints(
+      entry: entry, number: StoreFile.segmentNumber(of: file.name), dictionaries: dictionaries)
+    let (found, damages) = try SegmentSource.read(file, hints, platform: platform)
     for damage in damages { report.add(damage) }
     guard let source = found else {
       if let entry { table?.skip(0..<entry.pages, slot: entry.slot) }

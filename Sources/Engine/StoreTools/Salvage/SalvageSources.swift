@@ -226,9 +226,8 @@ struct SalvageSources {
     guard let file = try TolerantFile(head.name, in: directory) else { return nil }
     let number = StoreFile.segmentNumber(of: head.original)
     let entry = manifest?.segments.first { $0.number == number }
-    let source = try SegmentSource.read(
-      file, entry, number: number, dictionaries: dictionaries, platform: platform
-    ).source
+    let hints = SegmentSource.Hints(entry: entry, number: number, dictionaries: dictionaries)
+    let source = try SegmentSource.read(file, hints, platform: platform).source
     if source == nil { file.close() }
     return source
   }
