@@ -90,9 +90,9 @@ extension BlobSync {
 
   /// Returns whether the arrival resumes a staged part, which has to be read back.
   func openArrival(_ search: Search, _ path: ObjectPath, object: RemoteObject, resumes: Bool) -> Bool {
-    let arrival = objects.arrival(
-      at: path, generation: object.generation, byteCount: object.byteCount, md5: object.md5,
-      created: object.created, resumes: resumes)
+    let content = RemoteContent(
+      generation: object.generation, byteCount: object.byteCount, md5: object.md5, created: object.created)
+    let arrival = objects.arrival(of: content, at: path, resumes: resumes)
     arrivals[search] = arrival
     return arrival.isRereadingStaged
   }
