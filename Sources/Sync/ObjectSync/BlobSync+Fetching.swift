@@ -123,9 +123,9 @@ extension BlobSync {
     let md5 = arrival.digest
     guard object.md5.isEmpty || object.md5 == md5 else { return false }
     let blob = try arrival.finish()
-    let arrived = StoredObject(
-      remote: object.standing, at: path, blob: blob, md5: md5, tokens: object.downloadTokens,
-      attributes: object.attributes)
+    var arrived = StoredObject(
+      blob, md5: md5, at: path, attributes: object.attributes, tokens: object.downloadTokens)
+    arrived.take(object.standing)
     try arrival.receive(blob, arrived)
     arrivals[search] = nil
     return true
