@@ -67,19 +67,22 @@ import Testing
   @Test func everyKeyAndValueIsInspected() throws {
     var shown: [[UInt8]: [UInt8]] = [:]
     let machine = try Self.flushedStore()
-    _ = try ByteStore.check(TestStore.path, platform: machine.disk.platform(seed: 1)) { key, value in
+    let recorder = UpperLayerCheck(inspect: { key, value in
       shown[[UInt8](copying: key)] = [UInt8](copying: value)
       return nil
-    }
+    })
+    let platform = machine.disk.platform(seed: 1)
+    _ = try ByteStore.check(TestStore.path, platform: platform, upperLayer: recorder)
     // First the values in the checkpoint, then those in the logs.
     #expect(shown.count == 601)
     #expect(shown[Array("late".utf8)] == [2])
     #expect(shown[Array("key1".utf8)] == [1])
     #expect(shown[Array("large".utf8)]?.count == 40_000)
 
-    let report = try ByteStore.check(TestStore.path, platform: machine.disk.platform(seed: 1)) { key, _ in
+    let inspector = UpperLayerCheck(inspect: { key, _ in
       key.byteCount == 5 && [UInt8](copying: key) == Array("key77".utf8) ? "a bad one" : nil
-    }
+    })
+    let report = try ByteStore.check(TestStore.path, platform: platform, upperLayer: inspector)
     #expect(report.findings.map(\.found) == ["a bad one"])
     #expect(report.findings.first?.file.contains("/segment-") == true)
   }

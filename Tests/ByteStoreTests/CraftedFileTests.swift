@@ -184,8 +184,8 @@ import Testing
     written.close()
     let header = try SegmentHeader(decoding: page.rawSpan, file: name)
     let file = try #require(try TolerantFile(name, in: directory))
-    let source = try #require(
-      try SegmentSource.read(file, nil, number: header.number, dictionaries: [], platform: .real).source)
+    let hints = SegmentSource.Hints(number: header.number, dictionaries: [])
+    let source = try #require(try SegmentSource.read(file, hints, platform: .real).source)
     #expect(!source.isHeaderSound && source.fileID == header.fileID)
     #expect(source.pages == Manifest.Segment.pagesMax)
     file.close()

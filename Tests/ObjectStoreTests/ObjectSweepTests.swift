@@ -307,9 +307,10 @@ struct ObjectSweepTests {
   }
 
   private func arrival(in store: DocumentStore, md5: UInt8? = 1) throws -> ObjectArrival {
-    store.objects.arrival(
-      at: try path("a"), generation: 7, byteCount: 700_000,
-      md5: md5.map { [UInt8](repeating: $0, count: 16) } ?? [], created: nil)
+    let content = RemoteContent(
+      generation: 7, byteCount: 700_000, md5: md5.map { [UInt8](repeating: $0, count: 16) } ?? [],
+      created: nil)
+    return store.objects.arrival(of: content, at: try path("a"))
   }
 
   /// Another server, or a reinstalled server, may assign an equal generation number to a different content.

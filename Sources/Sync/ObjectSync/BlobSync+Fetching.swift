@@ -90,9 +90,9 @@ extension BlobSync {
 
   /// Returns whether the arrival resumes a staged part, which has to be read back.
   func openArrival(_ search: Search, _ path: ObjectPath, object: RemoteObject, resumes: Bool) -> Bool {
-    let arrival = objects.arrival(
-      at: path, generation: object.generation, byteCount: object.byteCount, md5: object.md5,
-      created: object.created, resumes: resumes)
+    let content = RemoteContent(
+      generation: object.generation, byteCount: object.byteCount, md5: object.md5, created: object.created)
+    let arrival = objects.arrival(of: content, at: path, resumes: resumes)
     arrivals[search] = arrival
     return arrival.isRereadingStaged
   }
@@ -123,9 +123,9 @@ extension BlobSync {
     let md5 = arrival.digest
     guard object.md5.isEmpty || object.md5 == md5 else { return false }
     let blob = try arrival.finish()
-    let arrived = StoredObject(
-      remote: object.standing, at: path, blob: blob, md5: md5, tokens: object.downloadTokens,
-      attributes: object.attributes)
+    var arrived = StoredObject(
+      blob, md5: md5, at: path, attributes: object.attributes, tokens: object.downloadTokens)
+    arrived.take(object.standing)
     try arrival.receive(blob, arrived)
     arrivals[search] = nil
     return true

@@ -139,7 +139,8 @@ struct IndexSetTests {
     try fill(store, 0..<500)
     let definition = try index("a")
     var isAsked = false
-    try store.build(definition, isAutomatic: true, reportsProgress: true) { _ in
+    let request = IndexBuild(definition: definition, isForQuery: true)
+    try store.build(request, reportsProgress: true) { _ in
       // Simulates another thread that creates the index at this moment, so that the build for the query
       // finishes after it.
       if !isAsked {

@@ -1,4 +1,4 @@
-// Coding keys that the coders create.
+// Coding keys that the coders create, and the coding paths of their errors.
 
 /// The key of an array element.
 struct IndexKey: CodingKey {
@@ -24,4 +24,13 @@ struct NameKey: CodingKey {
 
   init?(stringValue: String) { self.init(stringValue) }
   init?(intValue: Int) { nil }
+}
+
+extension UserDataError {
+  /// Returns this error as an `EncodingError`, for callers of an encoder.
+  package func asEncodingError(of value: Any) -> EncodingError {
+    .invalidValue(
+      value,
+      EncodingError.Context(codingPath: (field ?? []).map(NameKey.init), debugDescription: message))
+  }
 }

@@ -1,4 +1,4 @@
-// The fields of a write.
+// The fields of a write, and what its field values do when it is committed.
 
 package import DocumentStore
 
@@ -24,5 +24,30 @@ extension CodedMap {
     var collector = FieldCollector(firestore: firestore)
     let fields = try collector.map(self, at: [])
     return EncodedFields(fields: fields, sentinels: collector.sentinels)
+  }
+}
+
+extension FieldValue {
+  /// Returns the operation that the commit performs for this field value; nil for a deletion.
+  func operation(in firestore: Firestore?) throws(UserDataError) -> FieldTransform.Operation? {
+    switch kind {
+    case .delete: nil
+    case .serverTimestamp: .serverTimestamp
+    case .increment(let number): .increment(number)
+    case .minimum(let number): .minimum(number)
+    case .maximum(let number): .maximum(number)
+    case .arrayUnion(let elements): .arrayUnion(try Self.stored(elements, in: firestore))
+    case .arrayRemove(let elements): .arrayRemove(try Self.stored(elements, in: firestore))
+    }
+  }
+
+  private static func stored(
+    _ elements: [Any], in firestore: Firestore?
+  ) throws(UserDataError) -> [StoredValue] {
+    var stored: [StoredValue] = []
+    for element in elements {
+      stored.append(try UserData.stored(from: element, place: .inArray, in: firestore))
+    }
+    return stored
   }
 }

@@ -159,6 +159,13 @@ public final class Firestore: NSObject, Sendable {
   /// The serial queue for callbacks. It stays serial even if the queue in the settings is concurrent.
   package var callbackQueue: DispatchQueue { state.withLock { $0.callbackQueue } }
 
+  /// Returns a closure that passes a result to `completion` on the callback queue.
+  func told<Value: Sendable>(
+    _ completion: @escaping (Value?, (any Error)?) -> Void
+  ) -> @Sendable (Result<Value, any Error>) -> Void {
+    callbackQueue.passing(to: completion)
+  }
+
   // MARK: Termination
 
   /// Terminates the instance. The store is closed in the background, and `ending` is left when it is closed.

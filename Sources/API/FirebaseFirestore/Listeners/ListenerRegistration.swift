@@ -1,5 +1,6 @@
-// Registrations of listeners, which remove them.
+// Registrations of listeners, which remove them, and the listener for snapshots in sync.
 
+private import FirebaseCore
 public import Foundation
 
 /// The result of `addSnapshotListener`, with which the app removes the listener.
@@ -14,3 +15,14 @@ public protocol ListenerRegistration: NSObjectProtocol, Sendable {
 }
 
 extension Listening: ListenerRegistration {}
+
+extension Firestore {
+  /// Calls `listener` on the callback queue: once after all snapshots that are already being delivered, and
+  /// then after each round of snapshots. A round ends when all listeners that a commit affects have been
+  /// called.
+  @discardableResult
+  public func addSnapshotsInSyncListener(_ listener: @escaping () -> Void) -> any ListenerRegistration {
+    let callback = Callback<Void> { _ in listener() }
+    return client().listenToSync(on: callbackQueue) { callback(()) }
+  }
+}

@@ -53,3 +53,27 @@ public final class CollectionReference: Query, @unchecked Sendable {
     return hasher.finalize()
   }
 }
+
+extension DocumentReference {
+  /// The collection that contains the document.
+  public var parent: CollectionReference { CollectionReference(firestore, Array(segments.dropLast())) }
+
+  /// Returns the collection at a path relative to this document.
+  public func collection(_ collectionPath: String) -> CollectionReference {
+    CollectionReference(firestore, PathText.collection(collectionPath, below: segments))
+  }
+}
+
+extension Firestore {
+  /// The collection at a path such as `rooms` or `rooms/eros/messages`.
+  public func collection(_ collectionPath: String) -> CollectionReference {
+    checkAlive()
+    return CollectionReference(self, PathText.collection(collectionPath))
+  }
+
+  /// All documents of all collections with this ID, at any depth.
+  public func collectionGroup(_ collectionID: String) -> Query {
+    checkAlive()
+    return Query(self, StructuredQuery(.collectionGroup(PathText.collectionID(collectionID))))
+  }
+}

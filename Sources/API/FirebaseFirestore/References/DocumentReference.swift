@@ -1,6 +1,7 @@
 // References to documents.
 
 package import DocumentStore
+private import FirebaseCore
 public import Foundation
 
 /// A reference to a document, which may or may not exist. References are equal if their databases and paths
@@ -52,4 +53,24 @@ public final class DocumentReference: NSObject, Codable, Sendable {
     segments.hashUTF8(into: &hasher)
     return hasher.finalize()
   }
+}
+
+extension Firestore {
+  /// The document at a path such as `rooms/eros`.
+  public func document(_ documentPath: String) -> DocumentReference {
+    checkAlive()
+    return DocumentReference(self, PathText.document(documentPath))
+  }
+}
+
+extension StoredReference {
+  /// Creates a reference that equals those that an app without a project ID writes, and those written through
+  /// `Firestore.open(at:)`. Tools that work on an app's database need such references. Equality includes the
+  /// project and the database. `StoredReference(projectID: "", databaseID: "", …)` therefore equals no
+  /// reference that an app has written.
+  package init(inDefaultDatabase path: DocumentPath) {
+    self.init(projectID: Self.defaultProject, databaseID: Firestore.defaultDatabase, path: path)
+  }
+
+  private static let defaultProject = FirebaseApp.unregistered(name: "default").projectID
 }

@@ -182,10 +182,14 @@ final class CommitPipeline: Sendable {
     resolved.changes.reserveCapacity(request.targets.count)
     for (number, place) in request.places.enumerated() {
       if place == resolved.changes.count {
-        let change = try before(
-          place, request, base: bases[place], isCurrent: isCurrent, order: order,
-          dependencies: &resolved.dependencies)
-        resolved.changes.append(change)
+        let target = request.targets[place]
+        if let pending = order.pending(target.key) {
+          resolved.dependencies.append(pending.commit)
+          resolved.changes.append(CommitChange(target, pending.after))
+        } else {
+          let change = try stored(target, request, base: bases[place], isCurrent: isCurrent)
+          resolved.changes.append(change)
+        }
       }
       let updated = resolved.changes[place].updateTime(at: time)
       let after = try request.mutations[number].apply(
@@ -197,17 +201,11 @@ final class CommitPipeline: Sendable {
     return resolved
   }
 
-  /// The state of a document after all earlier commits. `isCurrent` is true if the documents read in step 2
-  /// are known to be still current.
-  private func before(
-    _ place: Int, _ request: CommitRequest, base: Base?, isCurrent: Bool, order: CommitOrder,
-    dependencies: inout [PendingCommit]
+  /// The stored state of a document, which has no pending state. `isCurrent` is true if the documents read in
+  /// step 2 are known to be still current.
+  private func stored(
+    _ target: CommitRequest.Target, _ request: CommitRequest, base: Base?, isCurrent: Bool
   ) throws(DocumentStoreError) -> CommitChange {
-    let target = request.targets[place]
-    if let pending = order.pending(target.key) {
-      dependencies.append(pending.commit)
-      return CommitChange(target, pending.after)
-    }
     guard let base else {
       return CommitChange(
         path: target.path, key: target.key, before: nil, isBeforeKnown: false, after: nil)

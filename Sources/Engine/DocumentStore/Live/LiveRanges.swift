@@ -13,6 +13,15 @@ final class LiveRanges<Owner: AnyObject> {
     let owner: Owner
   }
 
+  /// A key to look up, with the values that the whole search needs.
+  private struct Probe {
+    let key: [UInt8]
+    /// The first eight bytes of the key, as a number.
+    let head: UInt64
+    /// Number of ranges whose lower bound is at most the key.
+    let started: Int
+  }
+
   private static var recentMax: Int { 64 }
 
   private var sorted: [Item] = []
@@ -80,7 +89,7 @@ final class LiveRanges<Owner: AnyObject> {
     for item in recent where item.range.contains(key) { body(item.owner) }
     guard !sorted.isEmpty else { return }
     let head = key.head
-    visit(0, sorted.count, begun: startedCount(key, head), key: key, head: head, body)
+    visit(0, sorted.count, for: Probe(key: key, head: head, started: startedCount(key, head)), body)
   }
 
   /// Number of ranges whose lower bound is at most the key.
@@ -95,19 +104,17 @@ final class LiveRanges<Owner: AnyObject> {
     return low
   }
 
-  private func visit(
-    _ low: Int, _ high: Int, begun: Int, key: [UInt8], head: UInt64, _ body: (Owner) -> Void
-  ) {
-    guard low < min(high, begun) else { return }
+  private func visit(_ low: Int, _ high: Int, for probe: Probe, _ body: (Owner) -> Void) {
+    guard low < min(high, probe.started) else { return }
     let middle = (low + high) / 2
-    guard hasUpperBoundAfter(key, head, at: middle) else { return }
-    visit(low, middle, begun: begun, key: key, head: head, body)
-    guard middle < begun else { return }
-    if sorted[middle].range.upper.map({ key.precedes($0) }) ?? true {
+    guard hasUpperBoundAfter(probe.key, probe.head, at: middle) else { return }
+    visit(low, middle, for: probe, body)
+    guard middle < probe.started else { return }
+    if sorted[middle].range.upper.map({ probe.key.precedes($0) }) ?? true {
       let owner = sorted[middle].owner
       if removed[ObjectIdentifier(owner)] == nil { body(owner) }
     }
-    visit(middle + 1, high, begun: begun, key: key, head: head, body)
+    visit(middle + 1, high, for: probe, body)
   }
 
   private func hasUpperBoundAfter(_ key: [UInt8], _ head: UInt64, at place: Int) -> Bool {

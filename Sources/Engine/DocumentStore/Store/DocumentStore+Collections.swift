@@ -1,4 +1,4 @@
-// Lists collections, which exist only as parts of document names.
+// Lists collections, which exist only as parts of document names, and lists document paths.
 
 import ByteStore
 
@@ -50,5 +50,20 @@ extension DocumentStore {
       if let names { return (snapshot, names) }
       try rebuildNames()
     }
+  }
+}
+
+extension DocumentStore {
+  /// The paths of all user documents, unordered. Reserved documents are left out.
+  package func userPaths() throws(DocumentStoreError) -> [DocumentPath] {
+    let (snapshot, _) = try byteSnapshot {}
+    var paths: [DocumentPath] = []
+    try readAll(snapshot) { _, key, _ in
+      guard DocumentKey.isOfDocument(key), let path = DocumentKey.decode(key),
+        (try? path.check()) != nil
+      else { return }
+      paths.append(path)
+    }
+    return paths
   }
 }

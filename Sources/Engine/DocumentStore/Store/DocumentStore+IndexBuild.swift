@@ -25,6 +25,17 @@ public struct IndexProgress: Sendable, Hashable {
   public let fraction: Double
 }
 
+/// A request to build an index.
+struct IndexBuild {
+  let definition: IndexDefinition
+  /// Whether the index is built for a query. A lost declared index stays a declared index nevertheless.
+  let isForQuery: Bool
+  /// Whether to build the index only if it is a declared index that was lost.
+  var onlyIfLost = false
+  /// Indexes that are not dropped to make room.
+  var spared: [IndexDefinition] = []
+}
+
 extension DocumentStore {
   /// Beyond this number, the least recently used automatic indexes are dropped.
   package static let automaticIndexesMax = IndexSet.automaticMax
@@ -68,7 +79,8 @@ extension DocumentStore {
     _ index: ManagedIndex, while isWanted: () -> Bool
   ) throws(DocumentStoreError) -> Bool {
     do throws(DocumentStoreError) {
-      return try build(index.definition, isAutomatic: true, ifLost: true, while: isWanted)
+      let request = IndexBuild(definition: index.definition, isForQuery: true, onlyIfLost: true)
+      return try build(request, while: isWanted)
     } catch {
       // Only `closed` is thrown. The error of a damaged document is thrown to the caller that reads the
       // document.
@@ -81,15 +93,13 @@ extension DocumentStore {
 
   /// Builds an index unless it exists. Returns false if `progress` or `isWanted` cancelled the build by
   /// returning false. After a cancellation or an error, the index does not exist. Unlike `progress`,
-  /// `isWanted` is not user code, and it must not block. The indexes in `spared` are not dropped to make
-  /// room.
+  /// `isWanted` is not user code, and it must not block.
   @discardableResult
   func build(
-    _ definition: IndexDefinition, isAutomatic isForQuery: Bool, ifLost: Bool = false,
-    sparing spared: [IndexDefinition] = [], while isWanted: () -> Bool = { true },
-    reportsProgress: Bool = false,
+    _ request: IndexBuild, while isWanted: () -> Bool = { true }, reportsProgress: Bool = false,
     _ progress: (IndexProgress) -> Bool = { _ in true }
   ) throws(DocumentStoreError) -> Bool {
+    let definition = request.definition
     func report(_ step: IndexProgress) -> Bool {
       isWanted() && (!reportsProgress || outsideBuildTurn { progress(step) })
     }
@@ -100,17 +110,17 @@ extension DocumentStore {
           return (
             isLost,
             state.indexes.contains {
-              $0.definition == definition && (isForQuery && !isLost || !$0.isAutomatic)
+              $0.definition == definition && (request.isForQuery && !isLost || !$0.isAutomatic)
             }
           )
         }
-        guard !isThere, isLost || !ifLost else { return true }
-        if !isLost { try checkNumber(isForQuery) }
-        switch try attempt(definition, isForQuery, ifLost: ifLost, spared: spared, report) {
+        guard !isThere, isLost || !request.onlyIfLost else { return true }
+        if !isLost { try checkNumber(request.isForQuery) }
+        switch try attempt(request, report) {
         case .dropped: return true
         case .made(let isAutomatic):
           if isAutomatic {
-            indexes.evictToBudget(sparing: spared + [definition])
+            indexes.evictToBudget(sparing: request.spared + [definition])
           } else {
             bytes.noteUpperLayerChanged()
           }
@@ -163,17 +173,17 @@ extension DocumentStore {
   }
 
   private func attempt(
-    _ definition: IndexDefinition, _ isForQuery: Bool, ifLost: Bool, spared: [IndexDefinition],
-    _ progress: (IndexProgress) -> Bool
+    _ request: IndexBuild, _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Attempt {
+    let definition = request.definition
     let (snapshot, begun) = try byteSnapshot { [indexes] in
       indexes.state.withLock { state -> (id: UInt32, names: OrderedIndex?, isAutomatic: Bool)? in
         let isLost = state.isLost(definition)
-        guard isLost || !ifLost else { return nil }
+        guard isLost || !request.onlyIfLost else { return nil }
         let id = state.nextID
         state.nextID += 1
         // A lost declared index is rebuilt as a declared index, even if a query started the rebuild.
-        let isAutomatic = isForQuery && !isLost
+        let isAutomatic = request.isForQuery && !isLost
         state.building.append(
           IndexSet.Building(id: id, definition: definition, isAutomatic: isAutomatic))
         return (id, state.names?.tree, isAutomatic)
@@ -186,7 +196,7 @@ extension DocumentStore {
         indexes.state.withLock { $0.building.removeAll { $0.id == id } }
         return .ended
       }
-      return try publish(&index, spared)
+      return try publish(&index, request.spared)
     } catch {
       guard indexes.state.withLock({ $0.endFailedBuild(id, error) }) else { return .invalidated }
       throw error

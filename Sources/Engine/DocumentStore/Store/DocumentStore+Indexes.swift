@@ -67,7 +67,8 @@ extension DocumentStore {
   ) throws(DocumentStoreError) -> Bool {
     // A checkpoint can contain indexes only together with the name index.
     if indexes.documentCount == nil { try rebuildNames() }
-    return try build(definition, isAutomatic: false, reportsProgress: reportsProgress, progress)
+    let request = IndexBuild(definition: definition, isForQuery: false)
+    return try build(request, reportsProgress: reportsProgress, progress)
   }
 
   /// Drops an index, even if it is still being built. Returns false if the index does not exist.

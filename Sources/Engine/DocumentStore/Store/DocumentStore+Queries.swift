@@ -286,9 +286,8 @@ extension DocumentStore {
         rounds += 1
         do throws(DocumentStoreError) {
           for definition in definitions {
-            guard try build(definition, isAutomatic: true, sparing: definitions, while: isWanted) else {
-              return nil
-            }
+            let request = IndexBuild(definition: definition, isForQuery: true, spared: definitions)
+            guard try build(request, while: isWanted) else { return nil }
             built.append(definition)
           }
         } catch {

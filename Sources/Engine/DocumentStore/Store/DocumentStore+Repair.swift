@@ -12,8 +12,10 @@ extension DocumentStore {
     do throws(ByteStoreError) {
       return try RecordInspector(ShapeDictionary()).report { inspector throws(ByteStoreError) in
         try ByteStore.check(
-          path, platform: platform, inspect: inspector.problem(of:_:), findBlobs: inspector.blobs,
-          restore: IndexSet.definitions(in:), progress: progress)
+          path, platform: platform,
+          upperLayer: UpperLayerCheck(
+            inspect: inspector.problem(of:_:), findBlobs: inspector.blobs,
+            restore: IndexSet.definitions(in:)), progress: progress)
       }
     } catch {
       throw DocumentStoreError(error)
@@ -27,7 +29,8 @@ extension DocumentStore {
     do throws(ByteStoreError) {
       return try RecordInspector(indexes.shapes).report { inspector throws(ByteStoreError) in
         try bytes.check(
-          inspect: inspector.problem(of:_:), findBlobs: inspector.blobs, progress: progress)
+          upperLayer: UpperLayerCheck(inspect: inspector.problem(of:_:), findBlobs: inspector.blobs),
+          progress: progress)
       }
     } catch {
       throw DocumentStoreError(error)

@@ -172,7 +172,7 @@ public final class StoreSnapshot: Sendable {
   private func make(
     _ definition: IndexDefinition, _ needed: [IndexDefinition], state: State
   ) throws(DocumentStoreError) {
-    try store.build(definition, isAutomatic: true, sparing: needed)
+    try store.build(IndexBuild(definition: definition, isForQuery: true, spared: needed))
     var index = ManagedIndex(id: 0, definition: definition, isAutomatic: true)
     let (now, stored) = try store.byteSnapshot { [indexes = store.indexes] in
       indexes.state.withLock { $0.indexes.first { $0.definition == definition } }

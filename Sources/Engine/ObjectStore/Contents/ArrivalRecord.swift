@@ -5,11 +5,8 @@
 package import ByteStore
 package import DocumentStore
 
-/// A partly staged content of a remote object.
-package struct StoredArrival: Hashable, Sendable {
-  /// The number of the staged file.
-  package var number: StagedNumber
-  package var path: ObjectPath
+/// The identity of a content that a remote has for an object.
+package struct RemoteContent: Hashable, Sendable {
   /// The content's generation at the remote.
   package var generation: Int64
   /// Size of the complete content.
@@ -18,6 +15,21 @@ package struct StoredArrival: Hashable, Sendable {
   /// content, because another server can use the same generation numbers.
   package var md5: [UInt8]
   package var created: StoredTimestamp?
+
+  package init(generation: Int64, byteCount: UInt64, md5: [UInt8], created: StoredTimestamp?) {
+    self.generation = generation
+    self.byteCount = byteCount
+    self.md5 = md5
+    self.created = created
+  }
+}
+
+/// A partly staged content of a remote object.
+package struct StoredArrival: Hashable, Sendable {
+  /// The number of the staged file.
+  package var number: StagedNumber
+  package var path: ObjectPath
+  package var content: RemoteContent
   /// Wall-clock time of the start.
   package var began: StoredTimestamp
   /// Number of bytes received when the record was last written. Used to choose the longer of two staged
@@ -44,10 +56,11 @@ enum ArrivalRecord {
   }
 
   static func fields(_ arrival: StoredArrival) -> StoredMap {
-    StoredMap([
+    let content = arrival.content
+    return StoredMap([
       (bucket, .string(arrival.path.bucket)), (name, .string(arrival.path.name.text)),
-      (generation, .integer(arrival.generation)), (bytes, .integer(Int64(clamping: arrival.byteCount))),
-      (md5, .bytes(arrival.md5)), (created, arrival.created.map { .timestamp($0) } ?? .null),
+      (generation, .integer(content.generation)), (bytes, .integer(Int64(clamping: content.byteCount))),
+      (md5, .bytes(content.md5)), (created, content.created.map { .timestamp($0) } ?? .null),
       (began, .timestamp(arrival.began)), (noted, .integer(Int64(clamping: arrival.bytesNoted))),
     ])
   }
@@ -67,8 +80,10 @@ enum ArrivalRecord {
     // Records that earlier versions wrote lack this field.
     var bytesNoted: UInt64 = 0
     if case .integer(let count)? = fields[noted] { bytesNoted = UInt64(exactly: count) ?? 0 }
+    let content = RemoteContent(
+      generation: generation, byteCount: byteCount, md5: md5, created: created)
     return StoredArrival(
-      number: number, path: ObjectPath(bucket: bucket, name: name), generation: generation,
-      byteCount: byteCount, md5: md5, created: created, began: began, bytesNoted: bytesNoted)
+      number: number, path: ObjectPath(bucket: bucket, name: name), content: content, began: began,
+      bytesNoted: bytesNoted)
   }
 }

@@ -80,18 +80,17 @@ package struct StoredObject: Hashable, Sendable {
 }
 
 extension StoredObject {
-  /// An object as the remote has it. If the remote does not report a time, the commit time is used.
+  /// An object with a new content. The commit that stores the object sets the times.
   package init(
-    remote remoteMetadata: RemoteObjectMetadata, at path: ObjectPath, blob: FinishedBlob, md5: [UInt8],
-    tokens: [String], attributes: ObjectAttributes
+    _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, attributes: ObjectAttributes, tokens: [String]
   ) {
     self.init(
       path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, contentTime: .epoch, changed: .epoch,
-      metageneration: 1, tokens: tokens, attributes: attributes, remoteGeneration: remoteMetadata.generation)
-    take(remoteMetadata)
+      metageneration: 1, tokens: tokens, attributes: attributes)
   }
 
-  mutating func take(_ remoteMetadata: RemoteObjectMetadata) {
+  /// Takes over the remote's metadata. Values that the remote does not report stay.
+  package mutating func take(_ remoteMetadata: RemoteObjectMetadata) {
     remoteGeneration = remoteMetadata.generation
     metageneration = remoteMetadata.metageneration ?? metageneration
     contentTime = remoteMetadata.contentTime ?? contentTime

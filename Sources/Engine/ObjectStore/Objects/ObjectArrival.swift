@@ -142,18 +142,15 @@ package final class ObjectArrival {
 extension ObjectStore {
   /// Begins to receive a content, or resumes an earlier transfer if `resumes` is true. If two parts of the
   /// content are staged, the longer part is used and the other part is removed. The staged parts of the
-  /// object's other contents are removed, too. If neither `md5` nor `created` is known, the staged content
-  /// cannot be identified, and the transfer starts from the beginning.
+  /// object's other contents are removed, too. If neither the MD5 nor the creation time is known, the staged
+  /// content cannot be identified, and the transfer starts from the beginning.
   package func arrival(
-    at path: ObjectPath, generation: Int64, byteCount: UInt64, md5: [UInt8], created: StoredTimestamp?,
-    resumes: Bool = true
+    of content: RemoteContent, at path: ObjectPath, resumes: Bool = true
   ) -> ObjectArrival {
     var earlier: ObjectArrival?
-    let isKnown = !md5.isEmpty || created != nil
+    let isKnown = !content.md5.isEmpty || content.created != nil
     for left in idleArrivals(at: path).sorted(by: { $0.bytesNoted > $1.bytesNoted }) {
-      guard earlier == nil, isKnown, left.generation == generation, left.byteCount == byteCount,
-        left.md5 == md5, left.created == created
-      else {
+      guard earlier == nil, isKnown, left.content == content else {
         _ = try? cancel(left)
         continue
       }
@@ -171,9 +168,7 @@ extension ObjectStore {
     let writer = blobs.writer()
     // The number is new, so this cannot fail.
     _ = state.uploads.begin(writer.number)
-    let stored = StoredArrival(
-      number: writer.number, path: path, generation: generation, byteCount: byteCount, md5: md5,
-      created: created, began: now)
+    let stored = StoredArrival(number: writer.number, path: path, content: content, began: now)
     return ObjectArrival(self, writer, stored: stored, isLeft: false)
   }
 

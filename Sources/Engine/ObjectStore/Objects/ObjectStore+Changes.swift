@@ -19,17 +19,16 @@ extension ObjectStore {
   package func put(
     _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, attributes: ObjectAttributes, token: String
   ) throws(DocumentStoreError) -> StoredObject {
-    try put(blob, md5: md5, at: path, attributes: attributes, token: token, endsUpload: nil, for: nil)
+    let object = StoredObject(blob, md5: md5, at: path, attributes: attributes, tokens: [token])
+    return try put(blob, object, endsUpload: nil, for: nil)
   }
 
+  /// Stores an object with the content `blob`.
   func put(
-    _ blob: FinishedBlob, md5: [UInt8], at path: ObjectPath, attributes: ObjectAttributes,
-    token: String, endsUpload number: StagedNumber?, for queue: ObjectQueue?
+    _ blob: FinishedBlob, _ object: StoredObject, endsUpload number: StagedNumber?, for queue: ObjectQueue?
   ) throws(DocumentStoreError) -> StoredObject {
-    var object = StoredObject(
-      path: path, blob: blob.id, byteCount: blob.byteCount, md5: md5, contentTime: .epoch, changed: .epoch,
-      metageneration: 1, tokens: [token], attributes: attributes)
-    do throws(DocumentStoreError) { try attributes.check() } catch {
+    var object = object
+    do throws(DocumentStoreError) { try object.attributes.check() } catch {
       blobs.discard(blob)
       throw error
     }

@@ -98,9 +98,9 @@ package final class ObjectUpload {
     var blob: FinishedBlob?
     try wrapped { writer throws(ByteStoreError) in blob = try writer.finish() }
     guard let blob else { preconditionFailure("a content that is finished") }
+    let new = StoredObject(blob, md5: md5.digest, at: path, attributes: attributes, tokens: [token])
     let object = try objects.put(
-      blob, md5: md5.digest, at: path, attributes: attributes, token: token,
-      endsUpload: began == nil ? nil : writer.number, for: queue)
+      blob, new, endsUpload: began == nil ? nil : writer.number, for: queue)
     leave()
     return object
   }

@@ -10,8 +10,8 @@ package typealias BlobFinder = (
 ) throws(ByteStoreError) -> [(id: BlobID, place: BlobLocation)]
 
 extension Check {
-  mutating func checkBlobs(_ find: BlobFinder?) throws(ByteStoreError) {
-    guard let find, hasTable else { return }
+  mutating func checkBlobs() throws(ByteStoreError) {
+    guard let find = upperLayer.findBlobs, hasTable else { return }
     let table = opened.table
     let found = try recordingDamage { _ throws(ByteStoreError) in
       try find { key throws(ByteStoreError) in try table.entry(of: key)?.value }

@@ -39,10 +39,10 @@ extension Check {
   /// Inspects the entries that the upper layer keeps in the checkpoint, as far as they can be read. Damaged
   /// pages are reported elsewhere.
   func inspectCheckpointEntries(in file: TolerantFile, _ entry: Manifest.Checkpoint?) {
-    guard let inspect, let source = try? CheckpointSource.read(file, entry, platform: platform) else {
-      return
-    }
-    for (key, value) in restore({ region in (try? source.payloads(region)) ?? [nil] }) {
+    guard let inspect = upperLayer.inspect,
+      let source = try? CheckpointSource.read(file, entry, platform: platform)
+    else { return }
+    for (key, value) in upperLayer.restore({ region in (try? source.payloads(region)) ?? [nil] }) {
       _ = inspect(key.rawSpan, value.rawSpan)
     }
   }

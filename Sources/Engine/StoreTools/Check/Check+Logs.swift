@@ -33,18 +33,19 @@ extension Check {
       return false
     }
     guard let header = try logHeader(bytes, file) else {
-      scan(
-        bytes, file, fileID: log.fileID, capacity: UInt64(bytes.count), recordedEnd: log.end?.length,
-        previous: .none)
+      let expected = LogScan.Expectation(
+        fileID: log.fileID, capacity: UInt64(bytes.count), recordedEnd: log.end?.length, previous: .none)
+      scan(bytes, file, expected: expected)
       return false
     }
     if followsDamage { opened.last = header.previous }
     let isOurs: Void? = try recordingDamage { check throws(ByteStoreError) in
       try ByteStore.check(header, against: log, file: file.file, opened: check.opened)
     }
-    scan(
-      bytes, file, fileID: header.fileID, capacity: header.capacity, recordedEnd: log.end?.length,
+    let expected = LogScan.Expectation(
+      fileID: header.fileID, capacity: header.capacity, recordedEnd: log.end?.length,
       previous: header.previous.sequence)
+    scan(bytes, file, expected: expected)
     guard isOurs != nil else { return false }
     return try replay(bytes, file, header: header, log: log, applies: applies && hasTable)
   }
@@ -56,13 +57,8 @@ extension Check {
   }
 
   /// Reports what a replay skips: gaps, and nonzero bytes between frames.
-  mutating func scan(
-    _ bytes: [UInt8], _ file: TolerantFile, fileID: RandomID, capacity: UInt64, recordedEnd: UInt64?,
-    previous: SequenceNumber
-  ) {
-    let scan = LogScan(
-      bytes.rawSpan, fileID: fileID, capacity: capacity, recordedEnd: recordedEnd, after: previous,
-      broken: platform.brokenRule)
+  mutating func scan(_ bytes: [UInt8], _ file: TolerantFile, expected: LogScan.Expectation) {
+    let scan = LogScan(bytes.rawSpan, expected, broken: platform.brokenRule)
     for gap in scan.gaps {
       report.add(
         file.damage(gap.lowerBound, "a frame, as the log goes on", found: "none up to byte \(gap.upperBound)")
@@ -118,9 +114,9 @@ extension Check {
       guard let file = try TolerantFile(StoreFile.log(log.number), in: directory) else { return nil }
       defer { file.close() }
       guard let bytes = try file.read(Int(LogFormat.capacityMax) + 1, at: 0) else { return nil }
-      let scan = LogScan(
-        bytes.rawSpan, fileID: log.fileID, capacity: UInt64(bytes.count), recordedEnd: log.end?.length,
-        after: .none, broken: platform.brokenRule)
+      let expected = LogScan.Expectation(
+        fileID: log.fileID, capacity: UInt64(bytes.count), recordedEnd: log.end?.length, previous: .none)
+      let scan = LogScan(bytes.rawSpan, expected, broken: platform.brokenRule)
       guard scan.gaps.isEmpty else { return nil }
       for frame in scan.frames where frame.header.kind == .commit {
         let start = Int(frame.offset) + LogFormat.frameHeaderBytes
@@ -141,7 +137,7 @@ extension Check {
   mutating func checkMemtable() throws(ByteStoreError) {
     let table = opened.table.frozen()
     checkInvariants(table)
-    guard inspect != nil else { return }
+    guard upperLayer.inspect != nil else { return }
     try table.forEachMemtableEntry { _, commit, key, value throws(ByteStoreError) in
       let bytes = commit.bytes.rawSpan
       inspectEntry(

@@ -26,9 +26,9 @@ extension Check {
   mutating func checkSegment(
     _ file: TolerantFile, _ entry: Manifest.Segment?, table: inout KeyDirectoryCheck?
   ) throws(ByteStoreError) {
-    let (found, damages) = try SegmentSource.read(
-      file, entry, number: StoreFile.segmentNumber(of: file.name), dictionaries: dictionaries,
-      platform: platform)
+    let hints = SegmentSource.Hints(
+      entry: entry, number: StoreFile.segmentNumber(of: file.name), dictionaries: dictionaries)
+    let (found, damages) = try SegmentSource.read(file, hints, platform: platform)
     for damage in damages { report.add(damage) }
     guard let source = found else {
       if let entry { table?.skip(0..<entry.pages, slot: entry.slot) }
@@ -78,46 +78,59 @@ extension Check {
     return true
   }
 
-  /// The totals of a segment's entries.
-  private struct Seen {
-    var entries: UInt64 = 0
-    var liveBytes: UInt64 = 0
+  /// A pass over the entries of a segment.
+  private struct SegmentPass {
+    let source: SegmentSource
+    /// The key directory to compare the entries with; nil if there is none.
+    var table: KeyDirectoryCheck?
     /// Whether the header and all pages are intact, so that the totals cover the whole segment.
     var isWhole: Bool
+    var entries: UInt64 = 0
+    var liveBytes: UInt64 = 0
+
+    /// Moves `table` out of the caller's variable, so that no change copies it.
+    init(_ source: SegmentSource, _ table: inout KeyDirectoryCheck?) {
+      self.source = source
+      self.table = table
+      table = nil
+      isWhole = source.isHeaderSound
+    }
   }
 
   private mutating func checkEntries(
     _ source: SegmentSource, _ entry: Manifest.Segment?, table: inout KeyDirectoryCheck?
   ) throws(ByteStoreError) {
     var buffer = ReadBuffer()
-    var seen = Seen(isWhole: source.isHeaderSound)
+    var pass = SegmentPass(source, &table)
+    defer { table = pass.table }
     let slot = entry?.slot ?? 0
     try source.forEachEntry(slot: slot) { stored, location, bytes throws(ByteStoreError) in
-      checkEntry(stored, location, bytes: bytes, source: source, table: &table, seen: &seen, buffer: &buffer)
+      checkEntry(stored, location, bytes: bytes, pass: &pass, buffer: &buffer)
     } damaged: { pages, damage throws(ByteStoreError) in
-      seen.isWhole = false
+      pass.isWhole = false
       report.add(damage)
-      table?.skip(pages, slot: slot)
+      pass.table?.skip(pages, slot: slot)
       advance(UInt64(pages.count * SegmentFormat.pageBytes), source.file.name)
     }
-    report.entries += seen.entries
-    if table != nil {
-      report.deadBytes += UInt64(source.pages * SegmentFormat.pageBytes) - seen.liveBytes
+    report.entries += pass.entries
+    if pass.table != nil {
+      report.deadBytes += UInt64(source.pages * SegmentFormat.pageBytes) - pass.liveBytes
     }
-    guard seen.isWhole, seen.entries != source.header.entries else { return }
-    report.add(source.file.damage(64, "\(source.header.entries) entries", found: "\(seen.entries)"))
+    guard pass.isWhole, pass.entries != source.header.entries else { return }
+    report.add(source.file.damage(64, "\(source.header.entries) entries", found: "\(pass.entries)"))
   }
 
   private mutating func checkEntry(
-    _ entry: StoredEntry, _ location: Location, bytes: RawSpan, source: SegmentSource,
-    table: inout KeyDirectoryCheck?, seen: inout Seen, buffer: inout ReadBuffer
+    _ entry: StoredEntry, _ location: Location, bytes: RawSpan, pass: inout SegmentPass,
+    buffer: inout ReadBuffer
   ) {
-    seen.entries += 1
+    let source = pass.source
+    pass.entries += 1
     let page = location.page ?? 0
     let offset = source.header.offset(of: location)
     if entry.offset == 0 { advance(UInt64(pages(of: location) * SegmentFormat.pageBytes), source.file.name) }
     guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes) else {
-      table?.skip(page..<page + 1, slot: location.slot ?? 0)
+      pass.table?.skip(page..<page + 1, slot: location.slot ?? 0)
       // Without the dictionary, no compressed entry can be decoded. The missing dictionary has been reported
       // already.
       if !entry.isCompressed || source.dictionary != nil {
@@ -126,10 +139,10 @@ extension Check {
       return
     }
     let key = buffer.bytes.extracting(parts.key)
-    if table != nil {
-      guard table?.isLive(entry, location) == true else { return }
-      seen.liveBytes += UInt64(bytesUsed(entry, location))
-      guard table?.isExpectedKey(key, of: entry) == true else {
+    if pass.table != nil {
+      guard pass.table?.isLive(entry, location) == true else { return }
+      pass.liveBytes += UInt64(bytesUsed(entry, location))
+      guard pass.table?.isExpectedKey(key, of: entry) == true else {
         let expected = "the key that ordinal \(entry.ordinal) stands for"
         return report.add(source.file.damage(offset, expected, found: "another"))
       }
@@ -148,7 +161,7 @@ extension Check {
   }
 
   mutating func inspectEntry(_ key: RawSpan, _ value: RawSpan, file: String, offset: UInt64) {
-    guard let wrong = inspect?(key, value) else { return }
+    guard let wrong = upperLayer.inspect?(key, value) else { return }
     report.addEntry(Damage(file: file, offset: offset, expected: "a record", found: wrong))
   }
 }

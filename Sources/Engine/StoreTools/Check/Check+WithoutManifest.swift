@@ -27,9 +27,9 @@ extension Check {
     }
     advance(UInt64(bytes.count), file.name)
     guard let header = try logHeader(bytes, file) else { return }
-    scan(
-      bytes, file, fileID: header.fileID, capacity: header.capacity, recordedEnd: nil,
-      previous: header.previous.sequence)
+    let expected = LogScan.Expectation(
+      fileID: header.fileID, capacity: header.capacity, recordedEnd: nil, previous: header.previous.sequence)
+    scan(bytes, file, expected: expected)
   }
 
   private mutating func checkStandaloneCheckpoint(_ file: TolerantFile) throws(ByteStoreError) {

@@ -16,23 +16,37 @@
 package import ByteStore
 import Libc
 
+/// The part of a check that the upper layer contributes.
+package struct UpperLayerCheck {
+  /// Inspects each entry; nil if entries are not inspected.
+  let inspect: EntryInspector?
+  let findBlobs: BlobFinder?
+  /// The closure that a salvage also takes. It returns entries that the upper layer keeps in a checkpoint.
+  /// These entries are passed to `inspect` before all others, because other entries may not be decodable
+  /// without them.
+  let restore: SalvageRestore
+
+  package init(
+    inspect: EntryInspector? = nil, findBlobs: BlobFinder? = nil,
+    restore: @escaping SalvageRestore = { _ in [] }
+  ) {
+    self.inspect = inspect
+    self.findBlobs = findBlobs
+    self.restore = restore
+  }
+}
+
 extension ByteStore {
   /// Checks a store that is not open. Nothing on disk changes except the lock.
-  ///
-  /// `restore` is the same closure that is passed to a salvage. It returns entries that the upper layer keeps
-  /// in a checkpoint. These entries are passed to `inspect` before all others, because other entries may not
-  /// be decodable without them.
   package static func check(
-    _ path: String, platform: Platform = .real, inspect: EntryInspector? = nil,
-    findBlobs: BlobFinder? = nil, restore: @escaping SalvageRestore = { _ in [] },
+    _ path: String, platform: Platform = .real, upperLayer: UpperLayerCheck = UpperLayerCheck(),
     progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> CheckReport {
     let directory = try openStoreDirectory(path, platform)
     let lock = try takeLockForRepair(of: directory)
     defer { lock.release() }
-    var check = Check(directory, lock, platform: platform, inspect: inspect, progress)
-    check.restore = restore
-    try check.run(findBlobs)
+    var check = Check(directory, lock, platform: platform, upperLayer: upperLayer, progress)
+    try check.run()
     guard !check.isInterruptedBackup else { throw .incompleteBackup(directory: path) }
     return check.report
   }
@@ -40,13 +54,12 @@ extension ByteStore {
   /// Checks this store while it is in use: its files at the last commit, and its key directory. Reads
   /// and commits continue; flushes and a close wait.
   package func check(
-    inspect: EntryInspector? = nil, findBlobs: BlobFinder? = nil,
-    progress: ((CheckProgress) -> Void)? = nil
+    upperLayer: UpperLayerCheck = UpperLayerCheck(), progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> CheckReport {
     try withFilesInUse { files throws(ByteStoreError) in
-      var check = Check(directory, lock, platform: platform, inspect: inspect, progress)
+      var check = Check(directory, lock, platform: platform, upperLayer: upperLayer, progress)
       try check.run(files.manifest, logEnd: files.logEnd, table: files.table, mayHaveMore: files.isPoisoned)
-      try check.checkBlobs(findBlobs)
+      try check.checkBlobs()
       return check.report
     }
   }
@@ -77,9 +90,7 @@ struct Check {
   var report = CheckReport()
   let directory: any OpenDirectory
   let platform: Platform
-  let inspect: EntryInspector?
-  /// The closure that extracts entries from a checkpoint.
-  var restore: SalvageRestore = { _ in [] }
+  let upperLayer: UpperLayerCheck
   private let progress: ((CheckProgress) -> Void)?
   private var bytesTotal: UInt64 = 0
   /// The state that an open would have reached after the same steps.
@@ -99,11 +110,11 @@ struct Check {
 
   init(
     _ directory: any OpenDirectory, _ lock: any DirectoryLock, platform: Platform,
-    inspect: EntryInspector?, _ progress: ((CheckProgress) -> Void)?
+    upperLayer: UpperLayerCheck = UpperLayerCheck(), _ progress: ((CheckProgress) -> Void)?
   ) {
     self.directory = directory
     self.platform = platform
-    self.inspect = inspect
+    self.upperLayer = upperLayer
     self.progress = progress
     opened = Opened(reading: directory, lock: lock, platform: platform)
   }
@@ -113,19 +124,19 @@ struct Check {
   // MARK: Steps
 
   /// Checks a closed store.
-  mutating func run(_ findBlobs: BlobFinder?) throws(ByteStoreError) {
+  mutating func run() throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }.sorted()
     try findTakenNames(names)
     if let manifest = try readManifest(names) {
       opened.manifest = manifest
       bytesTotal = manifest.bytes
       if let checkpoint = manifest.checkpoint { try checkTable(checkpoint) }
-      if inspect != nil { keysInLogs = try findKeysInLogs() ?? [] }
+      if upperLayer.inspect != nil { keysInLogs = try findKeysInLogs() ?? [] }
       try checkSegments()
       if hasTable { checkInvariants(opened.table.frozen()) }
       try checkLogs(appliesCommits: true)
       if hasTable { try checkMemtable() }
-      try checkBlobs(findBlobs)
+      try checkBlobs()
       report.lastCommit = opened.last.sequence
       try checkNames(names)
     } else {

@@ -33,6 +33,16 @@ struct LogScan {
     }
   }
 
+  /// What the headers and the manifest say about a log.
+  struct Expectation {
+    var fileID: RandomID
+    var capacity: UInt64
+    /// The end that the manifest or the next log records.
+    var recordedEnd: UInt64?
+    /// The sequence number of the last commit in the previous log.
+    var previous: SequenceNumber
+  }
+
   private(set) var frames: [Frame] = []
   /// Ranges of acknowledged bytes that are missing.
   private(set) var gaps: [Range<UInt64>] = []
@@ -51,17 +61,14 @@ struct LogScan {
   private var bytesLeftToRead: Int
   private let limit: UInt64
 
-  /// `recordedEnd` is the end that the manifest or the next log records.
-  init(
-    _ bytes: RawSpan, fileID: RandomID, capacity: UInt64, recordedEnd: UInt64?, after last: SequenceNumber,
-    broken: Rule? = nil
-  ) {
-    self.fileID = fileID
+  init(_ bytes: RawSpan, _ expected: Expectation, broken: Rule? = nil) {
+    fileID = expected.fileID
     self.broken = broken
     bytesLeftToRead = 8 * bytes.byteCount
+    let (capacity, recordedEnd) = (expected.capacity, expected.recordedEnd)
     limit = min(recordedEnd ?? capacity, capacity, UInt64(bytes.byteCount))
     collectCandidates(bytes)
-    walk(bytes, recordedEnd: recordedEnd, first: last)
+    walk(bytes, recordedEnd: recordedEnd, first: expected.previous)
     if recordedEnd == nil { dropped = Self.bytesInUse(of: bytes, beyond: end) }
   }
 

@@ -22,30 +22,35 @@ struct SegmentSource {
   let file: TolerantFile
   private let platform: Platform
 
-  /// Reads the segment in `file`. The returned source is nil if nothing is readable. `entry` is the
-  /// manifest's entry for the segment, and `number` is the number in the file name.
+  /// What other files say about a segment. It helps to read a damaged one.
+  struct Hints {
+    /// The manifest's entry for the segment.
+    var entry: Manifest.Segment?
+    /// The number in the file name.
+    var number: FileNumber?
+    /// The dictionaries of other segments.
+    var dictionaries: [EntryDictionary]
+  }
+
+  /// Reads the segment in `file`. The returned source is nil if nothing is readable.
   static func read(
-    _ file: TolerantFile, _ entry: Manifest.Segment?, number: FileNumber?, dictionaries: [EntryDictionary],
-    platform: Platform
+    _ file: TolerantFile, _ hints: Hints, platform: Platform
   ) throws(ByteStoreError) -> (source: SegmentSource?, damages: [Damage]) {
     let pageBytes = SegmentFormat.pageBytes
     guard let page = try file.read(pageBytes, at: 0) else {
       let damage = file.unreadable(0, "a segment's header")
-      let source = try recovered(
-        file, entry, number: number, page: [], damage: damage, dictionaries: dictionaries, platform: platform)
+      let source = try recovered(file, hints, page: [], damage: damage, platform: platform)
       return (source, source?.damages ?? [damage])
     }
     let (header, damage) = try SegmentHeader.decode(page, file: file.path)
     guard let header else {
-      let source = try recovered(
-        file, entry, number: number, page: page, damage: damage, dictionaries: dictionaries,
-        platform: platform)
+      let source = try recovered(file, hints, page: page, damage: damage, platform: platform)
       return (source, source?.damages ?? [damage].compactMap(\.self))
     }
     var source = SegmentSource(header, file, platform: platform)
     source.damages = [damage].compactMap(\.self)
     try source.checkFrame()
-    try source.readDictionary(dictionaries)
+    try source.readDictionary(hints.dictionaries)
     try source.readRuns()
     return (source, source.damages)
   }
@@ -285,20 +290,19 @@ struct SegmentSource {
 extension SegmentSource {
   /// Reconstructs the header from its damaged bytes, the manifest and the pages.
   private static func recovered(
-    _ file: TolerantFile, _ entry: Manifest.Segment?, number: FileNumber?, page: [UInt8], damage: Damage?,
-    dictionaries: [EntryDictionary], platform: Platform
+    _ file: TolerantFile, _ hints: Hints, page: [UInt8], damage: Damage?, platform: Platform
   ) throws(ByteStoreError) -> SegmentSource? {
     let raw = SegmentHeader(repairing: page)
     let blocks = Int(clamping: file.size / UInt64(SegmentFormat.pageBytes))
-    for fileID in [entry?.fileID, raw?.fileID].compactMap(\.self) {
+    for fileID in [hints.entry?.fileID, raw?.fileID].compactMap(\.self) {
       let header = SegmentHeader(
-        fileID: fileID, storeID: .zero, number: number ?? FileNumber(0), asOf: .none,
+        fileID: fileID, storeID: .zero, number: hints.number ?? FileNumber(0), asOf: .none,
         smallPages: min(max(blocks - 1, 0), Manifest.Segment.pagesMax))
       var source = SegmentSource(header, file, platform: platform)
       source.isHeaderSound = false
       source.damages = [damage].compactMap(\.self)
       guard let first = try source.firstValidPage() else { continue }
-      try source.place(raw, entry, firstBlock: first + 1, blocks: blocks, dictionaries: dictionaries)
+      try source.place(raw, hints, firstBlock: first + 1, blocks: blocks)
       return source
     }
     return nil
@@ -317,8 +321,7 @@ extension SegmentSource {
 
   /// Determines where the pages begin and which bytes before them are the dictionary.
   private mutating func place(
-    _ raw: SegmentHeader?, _ entry: Manifest.Segment?, firstBlock: Int, blocks: Int,
-    dictionaries: [EntryDictionary]
+    _ raw: SegmentHeader?, _ hints: Hints, firstBlock: Int, blocks: Int
   ) throws(ByteStoreError) {
     let offset = UInt64(SegmentFormat.pageBytes)
     if let raw, let bytes = try file.read(raw.dictionaryBytes, at: offset),
@@ -328,12 +331,12 @@ extension SegmentSource {
       dictionary = EntryDictionary(bytes)
       header.dictionaryBytes = bytes.count
     } else {
-      let before = min(firstBlock - 1, max(0, blocks - 1 - (entry?.pages ?? 0)))
+      let before = min(firstBlock - 1, max(0, blocks - 1 - (hints.entry?.pages ?? 0)))
       header.dictionaryBytes = min(before * SegmentFormat.pageBytes, EntryDictionary.bytesMax)
-      dictionary = before == 0 ? EntryDictionary([]) : try match(dictionaries, blocks: before)
+      dictionary = before == 0 ? EntryDictionary([]) : try match(hints.dictionaries, blocks: before)
     }
     let left = blocks - Int(header.dataStart / offset)
-    header.smallPages = max(0, min(entry?.pages ?? left, left, Manifest.Segment.pagesMax))
+    header.smallPages = max(0, min(hints.entry?.pages ?? left, left, Manifest.Segment.pagesMax))
   }
 
   /// Returns the dictionary of another segment that equals the bytes in this segment's dictionary blocks, or

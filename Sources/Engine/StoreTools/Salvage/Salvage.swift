@@ -86,16 +86,16 @@ struct Salvage {
       report.quarantined += cleared.quarantined
       return report
     }
-    var check = Check(directory, lock, platform: platform, inspect: nil, progress)
-    try check.run(nil)
+    var check = Check(directory, lock, platform: platform, progress)
+    try check.run()
     var checked = try inspected(check.report)
     guard !checked.isSound else { return try healthy(check, names) }
     let damage = checked.findings
     let cleared = try SalvageClearing(names, directory, platform: platform)
     if !cleared.quarantined.isEmpty {
       names = try system { () throws(SystemFailure) in try directory.names() }
-      check = Check(directory, lock, platform: platform, inspect: nil, progress)
-      try check.run(nil)
+      check = Check(directory, lock, platform: platform, progress)
+      try check.run()
       checked = try inspected(check.report)
       if checked.isSound { return try healthy(check, names).cleared(cleared, damage) }
     }
@@ -124,9 +124,9 @@ struct Salvage {
     guard report.isSound, let judge else { return report }
     let (directory, lock, platform, restore, progress) = (directory, lock, platform, restore, progress)
     return try judge.report { inspect throws(ByteStoreError) in
-      var check = Check(directory, lock, platform: platform, inspect: inspect, progress)
-      check.restore = restore
-      try check.run(nil)
+      let upperLayer = UpperLayerCheck(inspect: inspect, restore: restore)
+      var check = Check(directory, lock, platform: platform, upperLayer: upperLayer, progress)
+      try check.run()
       return check.report
     }
   }

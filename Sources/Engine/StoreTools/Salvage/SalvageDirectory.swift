@@ -16,7 +16,7 @@
 // durable (F4). A resumed switch therefore repeats the renames that were already done. While
 // salvaged-MANIFEST exists beside MANIFEST, a salvage writes MANIFEST again.
 
-import ByteStore
+package import ByteStore
 
 /// A directory that replaces each file name with its salvaged name. The writers of the new store use it.
 struct SalvageDirectory: OpenDirectory {
@@ -162,6 +162,19 @@ struct SalvageSwitch {
     try system { () throws(SystemFailure) in
       for (from, to) in pairs { try directory.rename(from, to: to) }
       try directory.sync()
+    }
+  }
+}
+
+extension ByteStore {
+  /// Whether original files of a salvage are still in quarantine. They may contain entries that the
+  /// store lacks.
+  package func hasQuarantinedOriginals() throws(ByteStoreError) -> Bool {
+    let names: [String]
+    do throws(SystemFailure) { names = try directory.names() } catch { throw .system(error) }
+    return names.contains { name in
+      guard let original = StoreFile.quarantineParts(of: name)?.original else { return false }
+      return StoreFile.logNumber(of: original) != nil || StoreFile.isSegmentOrCheckpoint(original)
     }
   }
 }

@@ -226,9 +226,8 @@ struct SalvageSources {
     guard let file = try TolerantFile(head.name, in: directory) else { return nil }
     let number = StoreFile.segmentNumber(of: head.original)
     let entry = manifest?.segments.first { $0.number == number }
-    let source = try SegmentSource.read(
-      file, entry, number: number, dictionaries: dictionaries, platform: platform
-    ).source
+    let hints = SegmentSource.Hints(entry: entry, number: number, dictionaries: dictionaries)
+    let source = try SegmentSource.read(file, hints, platform: platform).source
     if source == nil { file.close() }
     return source
   }
@@ -497,8 +496,9 @@ struct LogSource {
   }
 
   private func scan(_ bytes: RawSpan) -> LogScan {
-    LogScan(
-      bytes, fileID: fileID, capacity: header?.capacity ?? UInt64(bytes.byteCount), recordedEnd: recordedEnd,
-      after: header?.previous.sequence ?? .none, broken: platform.brokenRule)
+    let expected = LogScan.Expectation(
+      fileID: fileID, capacity: header?.capacity ?? UInt64(bytes.byteCount), recordedEnd: recordedEnd,
+      previous: header?.previous.sequence ?? .none)
+    return LogScan(bytes, expected, broken: platform.brokenRule)
   }
 }

@@ -34,9 +34,9 @@ public final class File: Storable {
     _ storageReference: StorageReference, data: Data? = nil, mimeType: MIMEType? = nil, url: URL? = nil,
     metadata: [String: String] = [:]
   ) {
-    self.init(
-      beside: storageReference, storageReference.name, data: data, mimeType: mimeType, url: url,
-      metadata: metadata)
+    let (place, type) = Self.place(of: storageReference.name, beside: storageReference, mimeType: mimeType)
+    self.init(at: place, type, url: url, metadata: metadata)
+    self.data = data
   }
 
   /// Creates a file with this name in the folder that contains the reference. A name without an extension
@@ -44,7 +44,9 @@ public final class File: Storable {
   public convenience init(
     _ storageReference: StorageReference, data: Data? = nil, name: String, mimeType: MIMEType? = nil
   ) {
-    self.init(beside: storageReference, name, data: data, mimeType: mimeType, url: nil, metadata: [:])
+    let (place, type) = Self.place(of: name, beside: storageReference, mimeType: mimeType)
+    self.init(at: place, type, url: nil, metadata: [:])
+    self.data = data
   }
 
   /// Creates a file in the storage folder of an object. Without a name, the file is named after the current
@@ -58,14 +60,13 @@ public final class File: Storable {
       object.storageReference.child(name), data: data, mimeType: mimeType, metadata: metadata)
   }
 
-  private convenience init(
-    beside storageReference: StorageReference, _ name: String, data: Data?, mimeType: MIMEType?, url: URL?,
-    metadata: [String: String]
-  ) {
-    let (name, type) = Self.generateFileName(name, mimeType: mimeType)
+  /// Returns the reference and the type of a file with this name in the folder that contains the reference.
+  private static func place(
+    of name: String, beside storageReference: StorageReference, mimeType: MIMEType?
+  ) -> (StorageReference, MIMEType) {
+    let (name, type) = generateFileName(name, mimeType: mimeType)
     let folder = storageReference.parent() ?? storageReference.root()
-    self.init(at: folder.child(name), type, url: url, metadata: metadata)
-    self.data = data
+    return (folder.child(name), type)
   }
 
   /// Creates a file from its description in a document.

@@ -91,6 +91,13 @@ private struct Export {
     }
   }
 
+  /// The number of documents that the queries of one pass have read.
+  private struct Progress {
+    let total: Int
+    let start: ContinuousClock.Instant
+    var done = 0
+  }
+
   /// Each object of the storage has a record in one of these collections.
   private static let objects = StructuredQuery(.collectionGroup("__objects__"))
 
@@ -161,35 +168,34 @@ private struct Export {
     let start = ContinuousClock.now
     if let query {
       let total = try DocumentPages(store: store, query: query).documentsMax()
-      _ = try forEach(for: output, in: query, of: total, from: 0, since: start, outcome: &outcome, take)
+      var progress = Progress(total: total, start: start)
+      try forEach(in: query, for: output, progress: &progress, outcome: &outcome, take)
       return
     }
-    let total = store.count
-    var done = 0
+    var progress = Progress(total: store.count, start: start)
     for id in try store.collectionGroups() where PathArgument.isCollectionID(id) {
-      done = try forEach(
-        for: output, in: StructuredQuery(.collectionGroup(id)), of: total, from: done, since: start,
-        outcome: &outcome,
-        take)
+      let query = StructuredQuery(.collectionGroup(id))
+      try forEach(in: query, for: output, progress: &progress, outcome: &outcome, take)
     }
   }
 
   private func forEach(
-    for output: ExportFile, in query: StructuredQuery, of total: Int, from before: Int,
-    since start: ContinuousClock.Instant, outcome: inout Outcome, _ body: (StoredDocument) -> Void
-  ) throws(DocumentStoreError) -> Int {
-    var done = before
+    in query: StructuredQuery, for output: ExportFile, progress: inout Progress, outcome: inout Outcome,
+    _ body: (StoredDocument) -> Void
+  ) throws(DocumentStoreError) {
     let pages = DocumentPages(store: store, query: query)
     try pages.forEach(
       checkNotInterrupted: output.checkNotInterrupted, skipped: { outcome.undecodable.add($0) }
     ) { documents in
       for document in documents { body(document) }
-      done += documents.count
-      let (all, seconds) = (UInt64(max(total, done)), (ContinuousClock.now - start) / .seconds(1))
+      progress.done += documents.count
+      let done = progress.done
+      let (all, seconds) = (
+        UInt64(max(progress.total, done)), (ContinuousClock.now - progress.start) / .seconds(1)
+      )
       line.show(
         UInt64(done), of: all,
         what: ProgressLine.pace(documents: done, seconds: seconds, done: UInt64(done), of: all))
     }
-    return done
   }
 }
