@@ -242,7 +242,7 @@ let package = Package(
       name: "PringTests",
       dependencies: [
         "Pring", "Ballcap", "LayerKit", "FirebaseFirestore", "FirebaseStorage", "ObjectSync", "OfflineSync",
-        "ByteStore", "Harness", "LayerHarness",
+        "ObjectStore", "DocumentStore", "ByteStore", "Harness", "LayerHarness",
       ],
       swiftSettings: strict),
     .testTarget(

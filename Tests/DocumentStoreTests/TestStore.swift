@@ -2,8 +2,8 @@
 
 import ByteStore
 import DocumentStore
-import Foundation
 import Harness
+import Testing
 
 /// A wall clock that the test sets.
 final class HandClock: StoreClock {
@@ -22,22 +22,20 @@ extension DocumentStore {
   static func open(_ directory: TemporaryDirectory, _ clock: HandClock) throws -> DocumentStore {
     try open(
       directory.path, options: Options(),
-      platform: Platform(fileSystem: PosixFileSystem(), clock: clock, random: SystemRandom()))
+      platform: Platform(
+        fileSystem: WatchedFileSystem(PosixFileSystem()), clock: clock, random: SystemRandom()))
   }
 
-  /// Abandons a store without closing it, as if its process had ended, and opens its directory again.
-  /// Background maintenance may hold the directory a little longer.
+  /// Abandons a store without closing it, as if its process had ended, and opens its directory again. The
+  /// store must come from `open(_:_:)` or from this method. Background maintenance may hold the directory a
+  /// little longer, so this method waits until the lock of the directory is released.
   static func abandonAndOpen(
     _ store: inout DocumentStore?, _ directory: TemporaryDirectory, _ clock: HandClock
   ) throws -> DocumentStore {
+    let fileSystem = store?.bytes.platform.fileSystem
+    let watched = try #require(fileSystem as? WatchedFileSystem)
     store = nil
-    for _ in 0..<10_000 {
-      do {
-        return try open(directory, clock)
-      } catch DocumentStoreError.locked {
-        Thread.sleep(forTimeInterval: 0.001)
-      }
-    }
+    try #require(watched.waitUntilUnlocked(seconds: 60), "the abandoned store still holds its directory")
     return try open(directory, clock)
   }
 }

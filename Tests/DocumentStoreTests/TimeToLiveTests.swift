@@ -1,6 +1,7 @@
 // Documents with a time to live.
 
 import ByteStore
+import Dispatch
 import Harness
 import Testing
 
@@ -162,17 +163,33 @@ private final class TwoClocks: StoreClock {
     try store.close()
   }
 
+  /// Waits until sweeps have left at most `count` documents in the collection group `sessions`. A listener
+  /// reports each sweep that deletes documents.
+  private func waitForSweeps(of store: DocumentStore, leaving count: Int) async throws {
+    let (states, state) = AsyncStream.makeStream(of: Result<LiveSnapshot, DocumentStoreError>.self)
+    let registration = try store.listen(
+      to: StructuredQuery(.collectionGroup("sessions")), on: DispatchQueue(label: "dugout.test.sweeps")
+    ) { result in state.yield(result) }
+    defer { registration.remove() }
+    for await result in states {
+      if try result.get().documents.count <= count { return }
+    }
+    throw CancellationError()
+  }
+
   @Test(.timeLimit(.minutes(5)))
   func storeSweepsAutomaticallyAfterSettingAPolicyAndAfterOpening() async throws {
     var store = try open(isSweptByItself: true)
     try store.commit([session("a", until: 10), session("b", until: 20)])
     clock.pass(seconds: 15)
     try store.setTimeToLive(field("until"), ofCollectionGroup: "sessions")
-    while store.count > 1 { try await Task.sleep(for: .milliseconds(20)) }
+    try await waitForSweeps(of: store, leaving: 1)
+    #expect(store.count == 1)
     try store.close()
     clock.pass(seconds: 15)
     store = try open(isSweptByItself: true)
-    while store.count > 0 { try await Task.sleep(for: .milliseconds(20)) }
+    try await waitForSweeps(of: store, leaving: 0)
+    #expect(store.count == 0)
     try store.close()
   }
 }

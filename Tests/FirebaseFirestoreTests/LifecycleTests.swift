@@ -3,6 +3,7 @@
 import DocumentStore
 import FirebaseFirestore
 import Foundation
+import Harness
 import OfflineSync
 import Testing
 
@@ -137,12 +138,11 @@ import Testing
   @Test(.timeLimit(.minutes(1)), arguments: ["unused", "used", "with a remote"])
   func aTerminatedInstanceIsReleased(kind: String) async throws {
     let database = try TestDatabase()
-    weak var captive: Captive?
+    let released = EventCount()
     weak var instance: Firestore?
     do {
-      let held = Captive()
+      let held = Captive(released)
       let firestore = Firestore.firestore(app: database.app, database: "other")
-      captive = held
       instance = firestore
       let settings = FirestoreSettings()
       settings.dispatchQueue = DispatchQueue(label: "dugout.test.callbacks")
@@ -154,7 +154,9 @@ import Testing
       if kind != "unused" { try await firestore.document("a/b").setData(["n": 1]) }
       try await firestore.terminate()
     }
-    while captive != nil || instance != nil { try await Task.sleep(for: .milliseconds(2)) }
+    try #require(await released.next(), "the settings are kept")
+    // The instance holds its settings until it is released itself.
+    #expect(instance == nil)
     await database.close()
   }
 
@@ -256,8 +258,14 @@ import Testing
   }
 }
 
-/// An object that the settings reference.
+/// An object that the settings reference, and that reports its release.
 private final class Captive: Sendable {
+  private let released: EventCount
+
+  init(_ released: EventCount) { self.released = released }
+
+  deinit { released.add() }
+
   var resolution: FirestoreConflict.Resolution { .keepWrites }
 }
 

@@ -2,6 +2,7 @@
 
 import DocumentStore
 import Foundation
+import Harness
 import OfflineSync
 import Testing
 
@@ -21,16 +22,12 @@ import Testing
     return firestore
   }
 
-  private func comes(_ sign: Counter) async throws {
-    while sign.count == 0 { try await Task.sleep(for: .milliseconds(2)) }
-  }
-
   /// Guards against a callback that starts after its listener was removed, if the removal happened while the
   /// snapshot of many documents was being created.
   @Test(arguments: [false, true])
   func aListenerRemovedDuringSnapshotCreationIsNotNotified(hasRemote: Bool) async throws {
     let firestore = try firestore(hasRemote: hasRemote)
-    let (begun, told, resume) = (Counter(), Counter(), resume)
+    let (begun, told, resume) = (EventCount(), Counter(), resume)
     let made: @Sendable () -> Int = {
       begun.add()
       _ = resume.wait(timeout: .now() + 30)
@@ -41,7 +38,7 @@ import Testing
       to: .success(query), ListenRules(), on: queue,
       making: SnapshotMaker(live: { _ in made() }, viewed: { _ in made() })
     ) { (_: Result<Int, any Error>) in told.add() }
-    try await comes(begun)
+    try #require(await begun.next(), "no snapshot is created")
     await away { listening.remove() }
     resume.signal()
     // Waits for the callbacks that are already queued.
@@ -55,16 +52,16 @@ import Testing
   @Test(arguments: [false, true])
   func aCallbackMayWaitForTheRemovingThread(hasRemote: Bool) async throws {
     let firestore = try firestore(hasRemote: hasRemote)
-    let (begun, ended, resume) = (Counter(), Counter(), resume)
+    let (begun, ended, resume) = (EventCount(), EventCount(), resume)
     let registration = firestore.collection("rooms").addSnapshotListener { _, _ in
       begun.add()
       if resume.wait(timeout: .now() + 30) == .success { ended.add() }
     }
-    try await comes(begun)
+    try #require(await begun.next(), "no callback begins")
     await away { registration.remove() }
     #expect(ended.count == 0)
     resume.signal()
-    try await comes(ended)
+    try #require(await ended.next(), "the callback does not end")
     #expect(begun.count == 1)
     try await firestore.terminate()
   }

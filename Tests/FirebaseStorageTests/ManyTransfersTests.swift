@@ -1,9 +1,11 @@
 // More concurrent transfers than threads, and one transfer used by many tasks.
 
 import ByteStore
-import FirebaseStorage
 import Foundation
+import Harness
 import Testing
+
+@testable import FirebaseStorage
 
 struct ManyTransfersTests {
   private let bucket = TestBucket()
@@ -53,13 +55,17 @@ struct ManyTransfersTests {
 
   /// Guards against garbage in packs that is not reclaimed until the process ends.
   @Test(.timeLimit(.minutes(2))) func deletedContentsAreReclaimedWhileTheAppRuns() async throws {
+    let sweeps = EventCount()
+    bucket.storage.client.afterEachSweep { sweeps.add() }
     let references = (0..<24).map { bucket.root.child("\($0)") }
     for (number, reference) in references.enumerated() {
       _ = try await reference.putDataAsync(noise(1 << 20, seed: UInt64(number) + 1))
     }
     #expect(try spaceOfContents() > 24 << 20)
     for reference in references.dropFirst() { try await reference.delete() }
-    while try spaceOfContents() > 16 << 20 { try await Task.sleep(for: .milliseconds(20)) }
+    while try spaceOfContents() > 16 << 20 {
+      try #require(await sweeps.next(), "the sweeps leave too much")
+    }
     #expect(try await references[0].data(maxSize: .max) == noise(1 << 20, seed: 1))
   }
 

@@ -75,11 +75,11 @@ struct RemoteTests {
     _ = try await reference.putDataAsync(Data("before".utf8))
     remote.isReachable = false
     let task = reference.putData(noise(500_000))
-    while try await bucket.storage.pendingChanges().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    try await bucket.storage.waitForOutbox { !$0.isEmpty }
     #expect(try await reference.data(maxSize: .max) == noise(500_000))
     #expect(task.snapshot.status != .success && task.snapshot.progress?.completedUnitCount == 0)
     task.cancel()
-    while try await !bucket.storage.pendingChanges().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    try await bucket.storage.waitForOutbox { $0.isEmpty }
     #expect(try await reference.data(maxSize: .max) == Data("before".utf8))
     #expect(task.snapshot.status == .failure)
     remote.isReachable = true
@@ -164,25 +164,22 @@ struct RemoteTests {
     remote.disconnect(afterCalls: 5)
     let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
     let task = second.root.child("a").write(toFile: url)
-    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 18 {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    await task.completes(4 << 18)
     #expect(task.snapshot.progress?.totalUnitCount == 6_000_000)
     task.pause()
     await task.reaches(.pause)
     remote.isReachable = true
     let paused = task.snapshot.progress?.completedUnitCount
-    // The status becomes success before the file has its final name. Observers are notified after the rename.
-    let isOver = Locked(false)
-    for status in [StorageTaskStatus.success, .failure] {
-      task.observe(status) { _ in isOver.withLock { $0 = true } }
+    let progress = Locked<[Int64]>([])
+    for status in [StorageTaskStatus.resume, .progress, .success] {
+      task.observe(status) { snapshot in
+        progress.withLock { $0.append(snapshot.progress?.completedUnitCount ?? 0) }
+      }
     }
     task.resume()
-    while !isOver.withLock({ $0 }) {
-      let now = task.snapshot.progress?.completedUnitCount
-      #expect(now ?? 0 >= paused ?? 0)
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    // Observers are notified after the file has its final name.
+    await task.reaches(.success, .failure)
+    #expect(progress.withLock { $0.allSatisfy { $0 >= paused ?? 0 } })
     #expect(try Data(contentsOf: url) == noise(6_000_000))
   }
 
@@ -194,9 +191,7 @@ struct RemoteTests {
     remote.stall(name: "a", from: 4 << 20)
     let url = try second.file("other", Data()).deletingLastPathComponent().appendingPathComponent("out")
     let task = second.root.child("a").write(toFile: url)
-    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 20 {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    await task.completes(4 << 20)
     await second.restart()
     attach(second)
     #expect(try await second.storage.pendingUploads().isEmpty)
@@ -214,13 +209,11 @@ struct RemoteTests {
     second.storage.maxDownloadRetryTime = 600
     remote.stall(name: "a", from: 4 << 20)
     let task = second.root.child("a").getData(maxSize: .max) { (_: Data?, _: (any Error)?) in }
-    while task.snapshot.progress?.completedUnitCount ?? 0 < 4 << 20 {
-      try await Task.sleep(for: .milliseconds(5))
-    }
-    task.cancel()
-    while second.blobFiles.contains(where: { $0.hasPrefix("staged-") }) {
-      try await Task.sleep(for: .milliseconds(5))
-    }
+    await task.completes(4 << 20)
+    await task.cancelAndDiscard()
+    // The sync handles this call after the end of the search, and the end of the search removes the part.
+    try await second.storage.waitForPendingChanges()
+    #expect(second.blobFiles.allSatisfy { !$0.hasPrefix("staged-") })
   }
 
   /// Guards against a timeout error that does not contain the cause of the timeout.
@@ -303,7 +296,7 @@ struct RemoteTests {
     remote.isReachable = false
     let reference = bucket.root.child("a")
     let task = reference.putData(noise(400_000))
-    while try await bucket.storage.pendingChanges().isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+    try await bucket.storage.waitForOutbox { !$0.isEmpty }
     task.pause()
     #expect(task.snapshot.status == .pause)
     remote.isReachable = true

@@ -1,7 +1,8 @@
 // Waits for events of transfers.
 
 import ByteStore
-import FirebaseStorage
+
+@testable import FirebaseStorage
 
 extension StorageObservableTask {
   /// Returns when an observer of one of these statuses receives a snapshot that satisfies `condition`.
@@ -20,6 +21,26 @@ extension StorageObservableTask {
           if !wasReached { done.resume() }
         }
       }
+    }
+  }
+}
+
+extension StorageTask {
+  /// Returns when at least `bytes` bytes are transferred.
+  func completes(_ bytes: Int64) async {
+    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+      transfer.whenCompleted(bytes) { done.resume() }
+    }
+  }
+}
+
+extension StorageDownloadTask {
+  /// Cancels the download. Returns when its worker has discarded the received bytes.
+  func cancelAndDiscard() async {
+    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+      // The transfer calls this closure after the cleanup, on the same serial queue.
+      transfer.whenOver(of: self) { _ in done.resume() }
+      cancel()
     }
   }
 }

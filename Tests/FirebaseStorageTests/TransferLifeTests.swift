@@ -18,11 +18,18 @@ struct TransferLifeTests {
   /// Records lines in order.
   private final class Notes: Sendable {
     private let lines = Locked<[String]>([])
+    private let added = Signal()
     var all: [String] { lines.withLock { $0 } }
 
     func add(_ line: String) {
       lines.withLock { $0.append(line) }
       lines.wakeAll()
+      added.wake()
+    }
+
+    /// Waits for the first line. Returns false after the timeout. Only one thread at a time may wait.
+    func hasLine(milliseconds: UInt64) -> Bool {
+      lines.withLock(wokenBy: added, within: milliseconds * 1_000_000, when: { !$0.isEmpty }) { !$0.isEmpty }
     }
 
     func wait(for line: String) { lines.withLock(when: { $0.contains(line) }) { _ in } }
@@ -118,8 +125,8 @@ struct TransferLifeTests {
     }
     client.clean(on: DispatchQueue(label: "dugout.test.cleaning")) {
       while client.doing({}) { WorkerThread.yield() }
-      // If the close did not wait for the cleanup, the close would end the search during this delay.
-      for _ in 0..<60 where notes.all.isEmpty { Thread.sleep(forTimeInterval: 0.005) }
+      // If the close did not wait for the cleanup, the close would end the search during this wait.
+      _ = notes.hasLine(milliseconds: 300)
       sync.giveUp(search)
     }
     let closing = WorkerThread {
@@ -358,11 +365,10 @@ struct TransferLifeTests {
       #expect(task.snapshot.progress?.completedUnitCount == 3_000_000)
     }
     let folder = bucket.folder.lastPathComponent
-    // The status changes before the worker closes its files.
-    while try filesOpen(below: folder).contains(where: { $0.contains("/blob-") || $0.hasSuffix("/out") }) {
-      try await Task.sleep(for: .milliseconds(2))
-    }
-    #expect(try !filesOpen(below: folder).isEmpty, "the store is open")
+    // Each worker has closed its files before the observers were notified of the success.
+    let files = try filesOpen(below: folder)
+    #expect(files.filter { $0.contains("/blob-") || $0.hasSuffix("/out") } == [])
+    #expect(!files.isEmpty, "the store is open")
     withExtendedLifetime(tasks) {}
   }
   #endif
@@ -380,9 +386,14 @@ struct TransferLifeTests {
         { UploadData(Data(name.utf8)) }, patience: 0)
       try worker.prepare()
       var failure: StorageError?
-      while failure == nil {
-        do throws(StorageError) { _ = try worker.advance() } catch { failure = error }
-        try await Task.sleep(for: .milliseconds(5))
+      var step = TransferStep.more
+      while failure == nil, step != .none {
+        if step == .waiting {
+          await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            worker.whenNew { done.resume() }
+          }
+        }
+        do throws(StorageError) { step = try worker.advance() } catch { failure = error }
       }
       #expect(failure?.code == .unknown)
       #expect(failure?.localizedDescription.contains("goes on waiting") == true)
@@ -394,7 +405,7 @@ struct TransferLifeTests {
     let cancelled = try await overdueWorker("b")
     #expect(try await bucket.storage.pendingChanges().map(\.reference.name) == ["a", "b"])
     cancelled.discard()
-    while try await bucket.storage.pendingChanges().count > 1 { try await Task.sleep(for: .milliseconds(5)) }
+    try await bucket.storage.waitForOutbox { $0.count <= 1 }
     #expect(try await bucket.storage.pendingChanges().map(\.reference.name) == ["a"])
     remote.isReachable = true
     try await bucket.storage.waitForPendingChanges()

@@ -304,6 +304,18 @@ struct TransferTests {
     #expect(bucket.blobFiles.isEmpty)
   }
 
+  /// Returns the time of the last change of a file or of its attributes, in seconds and nanoseconds.
+  private func changeTime(of url: URL) throws -> [Int] {
+    var status = stat()
+    try #require(lstat(url.path, &status) == 0)
+    #if canImport(Darwin)
+    let time = status.st_ctimespec
+    #else
+    let time = status.st_ctim
+    #endif
+    return [time.tv_sec, time.tv_nsec]
+  }
+
   @Test func aSourceThatChangesOrDisappearsFailsTheUpload() throws {
     let url = try bucket.file("source", noise(1000))
     let changing = try UploadFile(url)
@@ -315,9 +327,15 @@ struct TransferTests {
     let before = try FileManager.default.attributesOfItem(atPath: url.path)
     let disguised = try UploadFile(url)
     let writer = try FileHandle(forWritingTo: url)
-    // The file system's clock advances only every few milliseconds.
-    usleep(20_000)
-    try writer.write(contentsOf: Data("other".utf8))
+    let changed = try changeTime(of: url)
+    let deadline = ContinuousClock.now + .seconds(60)
+    // The file system's clock advances only every few milliseconds, so the first writes may leave the time of
+    // the last change as it is.
+    repeat {
+      try #require(ContinuousClock.now < deadline, "the clock of the file system stands still")
+      try writer.seek(toOffset: 0)
+      try writer.write(contentsOf: Data("other".utf8))
+    } while try changeTime(of: url) == changed
     try writer.close()
     let time = try #require(before[.modificationDate])
     try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: url.path)

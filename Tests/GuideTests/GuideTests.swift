@@ -7,6 +7,7 @@ import FirebaseFirestore
 import FirebaseStorage
 import Foundation
 import Harness
+import Observation
 import OfflineSync
 import Testing
 
@@ -131,18 +132,31 @@ import Testing
     let chores = database.collection("chores")
     try await chores.document("1").setData(["title": "Write", "isDone": false])
     try await chores.document("2").setData(["title": "Read", "isDone": true])
-    let list = ComingFromCoreDataGuide.ChoreList()
+    let list = await MainActor.run { ComingFromCoreDataGuide.ChoreList() }
     let following = Task { try await list.follow(database) }
-    while await list.chores.map(\.title) != ["Write"] {
-      try await Task.sleep(for: .milliseconds(2))
-    }
+    try #require(await Self.waits(for: ["Write"], in: list))
     try await chores.document("2").updateData(["isDone": false])
-    while await list.chores.map(\.title) != ["Read", "Write"] {
-      try await Task.sleep(for: .milliseconds(2))
-    }
+    try #require(await Self.waits(for: ["Read", "Write"], in: list))
     following.cancel()
     _ = await following.result
     try await database.terminate()
+  }
+
+  /// Waits until the list has these titles. Returns false if the task is cancelled.
+  @MainActor
+  private static func waits(for titles: [String], in list: ComingFromCoreDataGuide.ChoreList) async -> Bool {
+    while !Task.isCancelled {
+      let change = EventCount()
+      let isReached = withObservationTracking {
+        list.chores.map(\.title) == titles
+      } onChange: {
+        change.add()
+      }
+      // The list changes on the main actor after the event, and before this function continues there.
+      if isReached { return true }
+      _ = await change.next()
+    }
+    return false
   }
 
   @Test func durabilityGuideCommitsBothAccountsTogether() async throws {

@@ -145,6 +145,7 @@ struct ComingFromCoreDataGuide {
   }
 
   @MainActor
+  @Observable
   final class ChoreList {
     private(set) var chores: [Chore] = []
 

@@ -8,9 +8,17 @@ import Testing
 @testable import ObjectStore
 
 struct ContentLatchesTests {
-  private let latches = ContentLatches()
+  private let latches: ContentLatches
+  /// Receives an event when a thread begins to wait for exclusive access.
+  private let waiters: EventCount
   private let order = Locked<[String]>([])
   private let needsCheck = Locked(false)
+
+  init() {
+    let waiters = EventCount()
+    self.waiters = waiters
+    latches = ContentLatches(willTake: { waiters.add() })
+  }
 
   /// Guards against starvation: frequent puts of a content must not block a sweep that moves it.
   @Test(.timeLimit(.minutes(5))) func aWaitingExclusiveHolderBlocksNewShares() async throws {
@@ -24,8 +32,8 @@ struct ContentLatchesTests {
       let mayBeGone = latches.releaseExclusive(id)
       needsCheck.withLock { $0 = mayBeGone }
     }
-    // Waits until the taker is waiting for exclusive access.
-    while latches.isOpen(id) { try await Task.sleep(for: .milliseconds(1)) }
+    try #require(await waiters.next(), "the taker does not wait")
+    #expect(!latches.isOpen(id))
     let sharer = WorkerThread { [latches, order] in
       latches.share(id)
       order.withLock { $0.append("shared") }

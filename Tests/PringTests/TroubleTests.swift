@@ -162,12 +162,10 @@ extension PringTests {
       let queue = firestore.settings.dispatchQueue
       queue.suspend()
       let end = Task {
+        defer { queue.resume() }
         // The upload is in progress until the uploaded bytes can be read.
-        while await bytes("version/1/members/m/picture/p.txt") == nil {
-          try? await Task.sleep(for: .milliseconds(1))
-        }
+        try await waitForBytes("version/1/members/m/picture/p.txt")
         firestore.terminate { _ in }
-        queue.resume()
       }
       do {
         try await member.save()
@@ -175,7 +173,7 @@ extension PringTests {
       } catch {
         #expect(isCancelled(error) && !member.isSaved)
       }
-      await end.value
+      try await end.value
     }
 
     // MARK: Removed listeners

@@ -30,20 +30,15 @@ import Testing
   /// Regression: an interrupted run left its store on the disk.
   @Test(arguments: [SIGINT, SIGTERM]) func anInterruptedBenchmarkLeavesNoFiles(signal: Int32) throws {
     let folder = try TemporaryFolder()
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: dugout.path)
+    let terminal = try PseudoTerminal()
     // Requests far more documents than the command can write before the signal.
-    process.arguments = ["bench", folder.path, "--documents", "20000000"]
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let deadline = ContinuousClock.now + .seconds(60)
-    while try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty, process.isRunning {
-      try #require(ContinuousClock.now < deadline, "it makes no store")
-      usleep(2000)
-    }
+    let process = try terminal.start(
+      dugout.path, ["bench", folder.path, "--documents", "20000000"], ["TERM": "xterm"])
+    // The command shows this row after it has created its store.
+    try terminal.wait(for: "documents written")
+    #expect(try !FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     kill(process.processIdentifier, signal)
-    process.waitUntilExit()
+    _ = try terminal.rest(of: process)
     #expect(process.terminationReason == .exit && process.terminationStatus == 1)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }

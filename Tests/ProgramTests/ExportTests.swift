@@ -112,7 +112,7 @@ import Testing
   ) throws {
     let folder = try TemporaryFolder()
     let files = try TemporaryFolder()
-    let count = 6_000
+    let count = 12_000
     try folder.changeStore { store in
       for start in stride(from: 0, to: count, by: 500) {
         try store.commit(
@@ -129,18 +129,12 @@ import Testing
     repeat {
       try #require(ContinuousClock.now < deadline, "it is always at its end")
       try Data("old".utf8).write(to: URL(fileURLWithPath: file))
-      process = Process()
-      process.executableURL = URL(fileURLWithPath: dugout.path)
-      process.arguments = ["export", folder.path, file]
-      process.standardOutput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      while try manager.contentsOfDirectory(atPath: files.path).count < 2, process.isRunning {
-        try #require(ContinuousClock.now < deadline, "it makes no file")
-        usleep(200)
-      }
+      let terminal = try PseudoTerminal()
+      process = try terminal.start(dugout.path, ["export", folder.path, file], ["TERM": "xterm"])
+      // The export shows its progress after it has created its file.
+      try terminal.wait(for: " left")
       if process.isRunning { kill(process.processIdentifier, signal) }
-      process.waitUntilExit()
+      _ = try terminal.rest(of: process)
     } while process.terminationReason == .exit && process.terminationStatus == 0
     let left = try manager.contentsOfDirectory(atPath: files.path).filter { $0 != "all.jsonl" }
     if signal == SIGKILL {

@@ -1,4 +1,5 @@
-// A file system that counts all calls, and can run an action before a read or a directory listing.
+// A file system that counts all calls, can run an action before a read or a directory listing, and reports
+// when all locks are released.
 
 package import ByteStore
 import Libc
@@ -25,10 +26,12 @@ package final class WatchedFileSystem: FileSystem {
     var blocking = BlockingCalls()
     var beforeNextRead: (@Sendable () -> Void)?
     var beforeNextNames: (@Sendable () -> Void)?
+    var locksHeld = 0
   }
 
   private let base: any FileSystem
   private let state = Locked(State())
+  private let unlocked = Signal()
 
   package init(_ base: any FileSystem) { self.base = base }
 
@@ -51,6 +54,21 @@ package final class WatchedFileSystem: FileSystem {
   /// Runs `action` once before the next directory listing, on the listing thread.
   package func beforeNextNames(_ action: @escaping @Sendable () -> Void) {
     state.withLock { $0.beforeNextNames = action }
+  }
+
+  /// Blocks until all locks of directories are released. Returns false after the timeout. Only one thread at
+  /// a time may wait.
+  package func waitUntilUnlocked(seconds: UInt64) -> Bool {
+    state.withLock(wokenBy: unlocked, within: seconds * 1_000_000_000, when: { $0.locksHeld == 0 }) {
+      $0.locksHeld == 0
+    }
+  }
+
+  fileprivate func hasLocked() { state.withLock { $0.locksHeld += 1 } }
+
+  fileprivate func hasUnlocked() {
+    state.withLock { $0.locksHeld -= 1 }
+    unlocked.wake()
   }
 
   package func createDirectory(_ path: String) throws(SystemFailure) { try base.createDirectory(path) }
@@ -180,7 +198,34 @@ private struct WatchedDirectory: OpenDirectory {
   }
 
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
-    try base.lock(name, access)
+    switch try base.lock(name, access) {
+    case .acquired(let lock): .acquired(WatchedLock(lock, watch))
+    case .held(let holder): .held(by: holder)
+    }
+  }
+}
+
+private final class WatchedLock: DirectoryLock {
+  private let base: any DirectoryLock
+  private let watch: WatchedFileSystem
+  private let isHeld = Locked(true)
+
+  init(_ base: any DirectoryLock, _ watch: WatchedFileSystem) {
+    self.base = base
+    self.watch = watch
+    watch.hasLocked()
+  }
+
+  deinit { release() }
+
+  func release() {
+    let wasHeld = isHeld.withLock { isHeld in
+      defer { isHeld = false }
+      return isHeld
+    }
+    guard wasHeld else { return }
+    base.release()
+    watch.hasUnlocked()
   }
 }
 

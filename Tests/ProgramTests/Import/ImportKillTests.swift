@@ -1,5 +1,6 @@
 // A killed import keeps the acknowledged documents, and the next import resumes after these documents.
 
+import ByteStore
 import DocumentStore
 import Foundation
 import Testing
@@ -23,16 +24,6 @@ import Testing
     try file.close()
   }
 
-  private func start(_ arguments: [String]) throws -> Process {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: dugout.path)
-    process.arguments = arguments
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    return process
-  }
-
   /// Returns the number of imported documents that is recorded in the mark next to the file.
   private func marked(_ path: String) -> Int {
     guard let data = FileManager.default.contents(atPath: path + ".dugout-import"),
@@ -54,14 +45,15 @@ import Testing
     let path = files.path + "/items.jsonl"
     try write(Self.documents, to: path)
     var before = 0
-    for round in 1...2 {
-      let process = try start(["import", folder.path, path])
-      // Ends the import before it is complete. Each round waits until another third of the documents is
-      // imported.
-      while marked(path) < Self.documents * round / 3, process.isRunning { usleep(200) }
+    for round in 1...3 {
+      let terminal = try PseudoTerminal()
+      let process = try terminal.start(dugout.path, ["import", folder.path, path], ["TERM": "xterm"])
+      // Ends the import before it is complete. The import shows its progress after it has committed a batch
+      // and has written the mark. A short import may show no more than its first batch before the end.
+      try terminal.wait(forPercentage: Self.documents < 200_000 ? 1 : 25 * round)
       try #require(process.isRunning, "the import was over before it could be ended")
       kill(process.processIdentifier, signal)
-      process.waitUntilExit()
+      _ = try terminal.rest(of: process)
       let said = marked(path)
       #expect(said > before && said < Self.documents)
       // The last commit may exist although the mark does not include it.
@@ -77,27 +69,43 @@ import Testing
     #expect(try dugout.run("check", folder.path).status == 0)
   }
 
+  /// Opens a named pipe. Waits until a process opens the pipe for reading. The importing process does that
+  /// only after it has installed its signal handlers.
+  private func openForWriting(_ path: String) throws -> Int32 {
+    let opened = Locked<Int32?>(nil)
+    let isOpen = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      let descriptor = open(path, O_WRONLY)
+      opened.withLock { $0 = descriptor }
+      isOpen.signal()
+    }
+    try #require(isOpen.wait(timeout: .now() + 60) == .success, "no process reads the pipe")
+    let descriptor = try #require(opened.withLock { $0 })
+    try #require(descriptor >= 0, "the pipe cannot be opened")
+    return descriptor
+  }
+
   /// Regression: Ctrl-C also ended `zcat`, so the import saw a premature end of its input and reported
   /// success. While no data came through the pipe, Ctrl-C had no effect.
   @Test func aSignalEndsAnImportFromAPipeImmediately() throws {
     let folder = try TemporaryFolder()
     let pipe = folder.path + "/pipe"
     try #require(mkfifo(pipe, 0o600) == 0)
-    let process = try start(["import", folder.path + "/store", pipe])
-    let deadline = ContinuousClock.now + .seconds(60)
-    // The importing process opens the pipe only after it has installed its signal handlers.
-    var writer: Int32 = -1
-    while writer < 0, process.isRunning, ContinuousClock.now < deadline {
-      writer = open(pipe, O_WRONLY | O_NONBLOCK)
-      usleep(1000)
-    }
-    try #require(writer >= 0, "nobody reads the pipe")
-    let lines = FileHandle(fileDescriptor: writer, closeOnDealloc: true)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: dugout.path)
+    process.arguments = ["import", folder.path + "/store", pipe]
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    let isOver = DispatchSemaphore(value: 0)
+    process.terminationHandler = { _ in isOver.signal() }
+    try process.run()
+    let lines = FileHandle(fileDescriptor: try openForWriting(pipe), closeOnDealloc: true)
     try lines.write(contentsOf: Data((#"{"path": "items/1"}"# + "\n").utf8))
-    while process.isRunning, ContinuousClock.now < deadline {
-      kill(process.processIdentifier, SIGINT)
-      usleep(10_000)
-    }
+    let deadline = ContinuousClock.now + .seconds(60)
+    // Repeats the signal until the process has ended.
+    repeat {
+      if process.isRunning { kill(process.processIdentifier, SIGINT) }
+    } while isOver.wait(timeout: .now() + 0.01) == .timedOut && ContinuousClock.now < deadline
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
     #expect(process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGINT)

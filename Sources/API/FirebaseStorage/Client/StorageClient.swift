@@ -38,6 +38,8 @@ package final class StorageClient: Sendable {
     var sync: BlobSync?
     var isClosed = false
     var isSweeping = false
+    /// Called after each sweep.
+    var afterSweep: (@Sendable () -> Void)?
     var transfers: [ObjectIdentifier: @Sendable () -> Void] = [:]
   }
 
@@ -139,12 +141,19 @@ package final class StorageClient: Sendable {
     DispatchQueue.global(qos: .utility).async { [self] in
       // After a failure, the next operation starts another sweep. An immediate retry would fail again.
       let isSwept = (try? body(store.objects)) != nil
-      state.withLock { $0.isSweeping = false }
+      let afterSweep = state.withLock { state in
+        state.isSweeping = false
+        return state.afterSweep
+      }
+      afterSweep?()
       // More contents may have become unreferenced during the sweep.
       if isSwept { sweepIfDue() }
       work.leave()
     }
   }
+
+  /// Calls `body` after each later sweep, on any thread.
+  func afterEachSweep(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.afterSweep = body } }
 
   /// Ends the transfers, waits for work in progress, and releases the store.
   func close(cleaningSeconds: Double = StorageClient.cleaningSeconds) {

@@ -47,6 +47,13 @@ final class Transfer: Sendable {
     var task: StorageTask?
     /// Closures to call at the end of the transfer. They do not run on the callback queue.
     var waiting: [@Sendable (StorageTaskSnapshot) -> Void] = []
+    /// Closures to call when a number of bytes is completed.
+    var milestones: [Milestone] = []
+  }
+
+  private struct Milestone: Sendable {
+    let bytes: Int64
+    let body: @Sendable () -> Void
   }
 
   private enum Place { case none, asked, had }
@@ -264,6 +271,7 @@ final class Transfer: Sendable {
     state.withLock { state in
       let isNews = completed != state.completed
       (state.completed, state.total) = (completed, total)
+      callReachedMilestones(&state)
       guard state.run == run, isNews, now &- state.toldAt >= Self.nanosecondsBetweenProgress else { return }
       state.toldAt = now
       handle(.progress, &state)
@@ -292,6 +300,7 @@ final class Transfer: Sendable {
     let (completed, total) = (worker.completed, worker.total)
     state.withLock { state in
       (state.completed, state.total) = (completed, total)
+      callReachedMilestones(&state)
       if let metadata { state.metadata = metadata }
       handle(.succeed, &state)
     }
@@ -344,6 +353,23 @@ final class Transfer: Sendable {
       return nil
     }
     if let snapshot { body(snapshot) }
+  }
+
+  /// Calls `body` once on the callback queue when at least `bytes` bytes are completed. The rate of progress
+  /// events is limited, so the last progress event before a wait for the remote may show fewer bytes.
+  func whenCompleted(_ bytes: Int64, _ body: @escaping @Sendable () -> Void) {
+    state.withLock { state in
+      state.milestones.append(Milestone(bytes: bytes, body: body))
+      callReachedMilestones(&state)
+    }
+  }
+
+  private func callReachedMilestones(_ state: inout State) {
+    let completed = state.completed
+    for milestone in state.milestones where milestone.bytes <= completed {
+      callbackQueue.async(execute: milestone.body)
+    }
+    state.milestones.removeAll { $0.bytes <= completed }
   }
 
   func removeObservers(_ isMeant: (String) -> Bool) {

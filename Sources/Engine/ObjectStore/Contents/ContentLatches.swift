@@ -21,6 +21,10 @@ final class ContentLatches: Sendable {
   }
 
   private let latches = Locked<[BlobID: Latch]>([:])
+  /// Called when a thread begins to wait for exclusive access, also if the latch is free.
+  private let willTake: (@Sendable () -> Void)?
+
+  init(willTake: (@Sendable () -> Void)? = nil) { self.willTake = willTake }
 
   /// Takes shared access. Waits while a thread holds the latch exclusively or waits for exclusive access.
   func share(_ id: BlobID) {
@@ -38,6 +42,7 @@ final class ContentLatches: Sendable {
   /// Takes exclusive access, and waits for it.
   func take(_ id: BlobID) {
     latches.withLock { $0[id, default: Latch()].exclusiveWaiters += 1 }
+    willTake?()
     latches.withLock(when: { $0[id].map { !$0.isTaken && $0.shares == 0 } ?? true }) { latches in
       latches[id, default: Latch()].exclusiveWaiters -= 1
       latches[id]?.isTaken = true

@@ -45,8 +45,10 @@ enum BenchCommand: Command {
       withExtendedLifetime(interruption) { try? FileManager.default.removeItem(at: folder) }
     }
     let outcome = Result {
-      try StoreAccess.translating { () throws(DocumentStoreError) in
-        try Bench(documents: count, isOver: { interruption.isSignaled }).run(in: folder.path)
+      try ProgressLine.during { line in
+        try StoreAccess.translating { () throws(DocumentStoreError) in
+          try Bench(documents: count, line: line, isOver: { interruption.isSignaled }).run(in: folder.path)
+        }
       }
     }
     guard !interruption.isSignaled else {
@@ -112,6 +114,8 @@ struct Bench {
   private static let hashedPieceBytes = 1_000_000
 
   let documents: Int
+  /// Shows the row that is being measured.
+  let line: ProgressLine
   /// Returns whether the run was cancelled. The benchmark checks this between two steps.
   let isOver: () -> Bool
 
@@ -267,6 +271,7 @@ struct Bench {
     _ what: String, _ count: Int, unit: String, result: inout BenchResult,
     _ body: () throws(DocumentStoreError) -> Void
   ) throws(DocumentStoreError) {
+    line.show(what)
     let start = ContinuousClock.now
     try body()
     let seconds = (ContinuousClock.now - start) / .seconds(1)
