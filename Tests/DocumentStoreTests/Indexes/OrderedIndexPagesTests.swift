@@ -81,12 +81,17 @@ import Testing
         let key = Array("\(rng.roll(20_000))".utf8) + [UInt8](repeating: 0x78, count: rng.roll(3) * 50)
         if rng.oneIn(round < 15 ? 4 : 2) {
           let old = rng.oneIn(2) ? key : model.randomElement(using: &rng)?.key ?? key
-          let (found, expected) = (try index.remove(old), model.removeValue(forKey: old))
-          if found != expected { wrong.append("round \(round): removing \(old.hexadecimal)") }
+          let removed = try index.remove(old)
+          let expected = model.removeValue(forKey: old)
+          if removed != expected {
+            wrong.append("round \(round): removed \(String(describing: removed)) at \(old.hexadecimal)")
+          }
         } else {
           let replaced = try index.insert(key, UInt32(round))
           let expected = model.updateValue(UInt32(round), forKey: key)
-          if replaced != expected { wrong.append("round \(round): inserting \(key.hexadecimal)") }
+          if replaced != expected {
+            wrong.append("round \(round): replaced \(String(describing: replaced)) at \(key.hexadecimal)")
+          }
         }
       }
       if let fault = index.invariantBroken() { wrong.append("round \(round): \(fault)") }

@@ -90,6 +90,19 @@ private enum Keys: CaseIterable {
   }
 }
 
+/// Results that differ from the expected ones.
+private struct Differences {
+  var found: [String] = []
+  /// Precedes each description.
+  var context = ""
+
+  mutating func check<Value: Equatable>(
+    _ value: Value, _ expected: Value, at place: @autoclosure () -> String
+  ) {
+    if value != expected { found.append("\(context)\(place()): \(value) instead of \(expected)") }
+  }
+}
+
 @Suite struct OrderedIndexTests {
   // MARK: Model
 
@@ -101,42 +114,40 @@ private enum Keys: CaseIterable {
     var index = OrderedIndex()
     var model = Model()
     var frozen: [(index: OrderedIndex, model: Model)] = []
-    var wrong: [String] = []
+    var differences = Differences()
     for step in 0..<12_000 {
+      differences.context = "step \(step), "
       let isGrowing = step / 3000 % 2 == 0
       if rng.oneIn(isGrowing ? 4 : 3) == isGrowing, !model.entries.isEmpty {
         let key = rng.oneIn(4) ? kind.any(&rng) : rng.pick(model.entries).key
-        let (removed, expected) = (try index.remove(key), model.remove(key))
-        if removed != expected { wrong.append("step \(step): removing \(key.hexadecimal)") }
+        try differences.check(index.remove(key), model.remove(key), at: "removing \(key.hexadecimal)")
       } else {
         let key = kind.any(&rng)
         let ordinal = UInt32(truncatingIfNeeded: rng.next())
-        let (replaced, expected) = (try index.insert(key, ordinal), model.insert(key, ordinal))
-        if replaced != expected { wrong.append("step \(step): inserting \(key.hexadecimal)") }
+        try differences.check(
+          index.insert(key, ordinal), model.insert(key, ordinal), at: "inserting \(key.hexadecimal)")
       }
-      if index.count != model.entries.count { wrong.append("step \(step): \(index.count) keys") }
+      differences.check(index.count, model.entries.count, at: "count")
       if rng.oneIn(400) { frozen.append((index, model)) }
-      if rng.oneIn(50) {
-        wrong += try differences(index, model, kind, &rng).map { "step \(step): \($0)" }
-      }
+      if rng.oneIn(50) { try look(index, model, kind, &rng, &differences) }
       if frozen.count > 6 {
         let copy = frozen.remove(at: rng.roll(frozen.count))
-        if try copy.index.entries() != copy.model.entries { wrong.append("step \(step): a copy") }
+        try differences.check(copy.index.entries(), copy.model.entries, at: "entries of a copy")
       }
     }
     #expect(!frozen.isEmpty)
     for copy in frozen {
-      if let fault = copy.index.invariantBroken() { wrong.append("a copy at the end: \(fault)") }
-      if try copy.index.entries() != copy.model.entries { wrong.append("a copy at the end") }
+      differences.check(copy.index.invariantBroken(), nil, at: "invariant of a copy")
+      try differences.check(copy.index.entries(), copy.model.entries, at: "entries of a copy")
     }
-    #expect(wrong == [])
+    #expect(differences.found == [])
   }
 
-  /// How the index differs from the model in lookups of a random key and a random range.
-  private func differences(
-    _ index: OrderedIndex, _ model: Model, _ kind: Keys, _ rng: inout SeededRNG
-  ) throws -> [String] {
-    var differences = Differences()
+  /// Looks up a random key and a random range.
+  private func look(
+    _ index: OrderedIndex, _ model: Model, _ kind: Keys, _ rng: inout SeededRNG,
+    _ differences: inout Differences
+  ) throws {
     differences.check(index.invariantBroken(), nil, at: "invariant")
     let key = rng.oneIn(2) && !model.entries.isEmpty ? rng.pick(model.entries).key : kind.any(&rng)
     let (rank, isFound) = model.place(of: key)
@@ -147,15 +158,6 @@ private enum Keys: CaseIterable {
     try differences.check(index.ranks(in: range), ranks, at: "ranks in \(range)")
     try differences.check(index.count(in: range), ranks.count, at: "count in \(range)")
     try walk(index, model, range, ranks, key, &rng, &differences)
-    return differences.found
-  }
-
-  private struct Differences {
-    var found: [String] = []
-
-    mutating func check<Value: Equatable>(_ value: Value, _ expected: Value, at place: String) {
-      if value != expected { found.append("\(place): \(value) instead of \(expected)") }
-    }
   }
 
   private func bound(
@@ -202,7 +204,7 @@ private enum Keys: CaseIterable {
         var ordinals: [UInt32] = [7]
         let count = end == ranks.upperBound ? 1_000_000 : end - place
         try differences.check(cursor.next(count, into: &ordinals), end - place, at: "next \(count)")
-        let expected = [7] + model.entries[place..<end].map(\.ordinal)
+        let expected: [UInt32] = [7] + model.entries[place..<end].map(\.ordinal)
         differences.check(ordinals, expected, at: "ordinals of next \(count)")
         place = end
       default:
@@ -210,7 +212,7 @@ private enum Keys: CaseIterable {
         var ordinals: [UInt32] = [7]
         let count = end == ranks.lowerBound ? 1_000_000 : place - end
         try differences.check(cursor.previous(count, into: &ordinals), place - end, at: "previous \(count)")
-        let expected = [7] + model.entries[end..<place].reversed().map(\.ordinal)
+        let expected: [UInt32] = [7] + model.entries[end..<place].reversed().map(\.ordinal)
         differences.check(ordinals, expected, at: "ordinals of previous \(count)")
         place = end
       }
@@ -362,13 +364,13 @@ private enum Keys: CaseIterable {
     #expect(changes.count == 7)
     let built = sorter.build()
     var index = try #require(built)
+    let keys = ["5", "6", "7", "new", "newer"].map { Array($0.utf8) }
     var counts: [Int] = []
     var ordinals: [[UInt32?]] = []
     for _ in 0..<2 {
       try index.apply(changes)
       counts.append(index.count)
-      ordinals.append(
-        try ["5", "6", "7", "new", "newer"].map { try index.ordinal(of: Array($0.utf8)) })
+      ordinals.append(try keys.map { try index.ordinal(of: $0) })
     }
     #expect(counts == [1000, 1000])
     let expected: [UInt32?] = [50, nil, 70, 1, nil]
