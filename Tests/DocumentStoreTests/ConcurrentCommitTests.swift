@@ -84,13 +84,13 @@ import Testing
   }
 
   private func check(_ store: DocumentStore, _ witnesses: [Witness]) throws {
-    for witness in witnesses {
-      let document = try #require(try store.document(at: path("unique", witness.name)))
-      #expect(document.createTime == witness.time)
-      #expect(document.updateTime == witness.time)
-      #expect(document.fields["at"] == .timestamp(witness.time))
-      #expect(document.fields["by"] == .string(witness.name))
+    let documents = try witnesses.compactMap { try store.document(at: path("unique", $0.name)) }
+    let expected = witnesses.map { witness in
+      StoredDocument(
+        path: path("unique", witness.name), createTime: witness.time, updateTime: witness.time,
+        fields: StoredMap([("at", .timestamp(witness.time)), ("by", .string(witness.name))]))
     }
+    #expect(documents == expected)
     let first = try #require(witnesses.min { $0.time < $1.time })
     let last = try #require(witnesses.max { $0.time < $1.time })
     let shared = try #require(try store.document(at: Self.shared))

@@ -33,38 +33,51 @@ import Testing
 
   @Test func lookupsEqualTheDecodedDocument() throws {
     var rng = SeededRNG(seed: 32)
+    var wrong: [String] = []
     for _ in 0..<500 {
       let bytes = randomRecord(&rng)
       let record = try DocumentRecord(path: place, record: bytes, shapes: .empty)
       let decoded = try StoredDocument(path: place, record: bytes)
-      #expect(record.document == decoded)
       guard case .record(let map) = record.fields else {
-        Issue.record("it was decoded")
+        wrong.append("the record is decoded: \(bytes.hexadecimal)")
         continue
       }
-      expectSame(map, decoded.fields)
+      var faults = differences(map, decoded.fields)
+      if record.document != decoded { faults.append("the document is \(record.document)") }
       for (name, value) in decoded.fields.entries {
-        #expect(record.value(at: StoredFieldPath(unchecked: [name])) == value)
+        let found = record.value(at: StoredFieldPath(unchecked: [name]))
+        if found != value { faults.append("the value at \(name.debugDescription) is another") }
       }
-      #expect(map["no such field"] == nil)
-      #expect(record.hasSameFields(as: DocumentRecord(decoded)))
+      if map["no such field"] != nil { faults.append("a missing field has a value") }
+      if !record.hasSameFields(as: DocumentRecord(decoded)) { faults.append("the fields are others") }
+      wrong += faults.map { "\($0): \(bytes.hexadecimal)" }
     }
+    #expect(wrong == [])
   }
 
-  private func expectSame(_ map: RecordMap, _ fields: StoredMap) {
-    #expect(map.count == fields.count)
-    for (index, (name, value)) in fields.entries.enumerated() {
-      #expect(map.name(at: index).isSameUTF8(as: name))
-      #expect(RecordFields(map).position(of: name) == index)
-      expectSame(map.value(at: index), value)
-    }
+  /// How a map of a record differs from its decoded form.
+  private func differences(_ map: RecordMap, _ fields: StoredMap) -> [String] {
+    guard map.count == fields.count else { return ["\(map.count) fields instead of \(fields.count)"] }
+    var wrong: [String] = []
     var dictionary: [String: StoredValue] = [:]
-    for (name, value) in fields.entries { dictionary[name] = value }
-    #expect(map.dictionary { $0.stored } == dictionary)
+    for (index, (name, value)) in fields.entries.enumerated() {
+      let found = map.name(at: index)
+      if !found.isSameUTF8(as: name) {
+        wrong.append("the name \(found.debugDescription) instead of \(name.debugDescription)")
+      }
+      if RecordFields(map).position(of: name) != index {
+        wrong.append("\(name.debugDescription) is not at position \(index)")
+      }
+      wrong += differences(map.value(at: index), value)
+      dictionary[name] = value
+    }
+    if map.dictionary({ $0.stored }) != dictionary { wrong.append("another dictionary than \(dictionary)") }
+    return wrong
   }
 
-  private func expectSame(_ found: RecordValue, _ value: StoredValue) {
-    #expect(found.stored == value)
+  private func differences(_ found: RecordValue, _ value: StoredValue) -> [String] {
+    var wrong: [String] = []
+    if found.stored != value { wrong.append("\(found.stored) instead of \(value)") }
     var (string, integer, double): (String?, Int64?, Double?)
     var boolean: Bool?
     var (strings, integers, doubles): ([String]?, [Int64]?, [Double]?)
@@ -73,19 +86,25 @@ import Testing
     case .integer(let number): integer = number
     case .double(let number): double = number
     case .boolean(let flag): boolean = flag
-    case .map(let map): if let found = found.map { expectSame(found, map) }
+    case .map(let map): if let found = found.map { wrong += differences(found, map) }
     case .array(let elements):
-      #expect(found.elements?.count == elements.count)
-      for (found, element) in zip(found.elements ?? [], elements) { expectSame(found, element) }
+      if found.elements?.count != elements.count { wrong.append("another number of elements: \(value)") }
+      for (found, element) in zip(found.elements ?? [], elements) { wrong += differences(found, element) }
       strings = all(elements) { if case .string(let text) = $0 { text } else { nil } }
       integers = all(elements) { if case .integer(let number) = $0 { number } else { nil } }
       doubles = all(elements) { if case .double(let number) = $0 { number } else { nil } }
     case .null, .timestamp, .pendingTimestamp, .bytes, .reference, .geoPoint, .vector: break
     }
-    #expect(found.string == string && found.integer == integer && found.boolean == boolean)
-    #expect(found.double?.bitPattern == double?.bitPattern)
-    #expect(found.strings == strings && found.integers == integers)
-    #expect(found.doubles?.map(\.bitPattern) == doubles?.map(\.bitPattern))
+    if found.string != string { wrong.append("another string: \(value)") }
+    if found.integer != integer { wrong.append("another integer: \(value)") }
+    if found.boolean != boolean { wrong.append("another boolean: \(value)") }
+    if found.double?.bitPattern != double?.bitPattern { wrong.append("another double: \(value)") }
+    if found.strings != strings { wrong.append("other strings: \(value)") }
+    if found.integers != integers { wrong.append("other integers: \(value)") }
+    if found.doubles?.map(\.bitPattern) != doubles?.map(\.bitPattern) {
+      wrong.append("other doubles: \(value)")
+    }
+    return wrong
   }
 
   private func all<Element>(
@@ -100,12 +119,14 @@ import Testing
       [], [.string(""), .string("two")], [.integer(0), .integer(.min)], [.double(-0.0), .double(.nan)],
       [.integer(1), .double(1)], [.string("a"), .null],
     ]
+    var wrong: [String] = []
     for list in lists {
       let fields = StoredMap([("list", .array(list))])
       let record = try CheckedRecord(
         RecordCodec.encode(createTime: .epoch, updateTime: .epoch, fields: fields), .empty)
-      expectSame(RecordMap(record, record.fieldsStart..<record.bytes.count), fields)
+      wrong += differences(RecordMap(record, record.fieldsStart..<record.bytes.count), fields)
     }
+    #expect(wrong == [])
   }
 
   @Test func utf8CheckAgreesWithTheStandardLibrary() {
@@ -115,11 +136,12 @@ import Testing
       [0xF4, 0x90, 0x80, 0x80], [0x80], [0xE0, 0x9F, 0xBF], [0xF8], [0xC3], [0xEE, 0x80, 0x80],
       Array("plain".utf8),
     ]
+    var wrong: [String] = []
     for _ in 0..<50_000 {
       let bytes = (0..<rng.roll(9)).flatMap { _ in rng.pick(pieces) }
-      #expect(
-        UTF8Check.isValid(bytes.rawSpan) == (String(validating: bytes, as: UTF8.self) != nil),
-        "\(bytes.hexadecimal)")
+      let isValid = String(validating: bytes, as: UTF8.self) != nil
+      if UTF8Check.isValid(bytes.rawSpan) != isValid { wrong.append(bytes.hexadecimal) }
     }
+    #expect(wrong == [])
   }
 }

@@ -62,11 +62,10 @@ import Testing
     try store.commit(
       twins.enumerated().map { .set($1, StoredMap([("number", .integer(Int64($0)))])) })
     #expect(store.count == twins.count)
-    for (number, twin) in twins.enumerated() {
-      let document = try store.document(at: twin)
-      #expect(document?.path == twin)
-      #expect(document?.fields["number"] == .integer(Int64(number)))
-    }
+    let documents = try twins.compactMap { try store.document(at: $0) }
+    #expect(documents.map(\.path) == twins)
+    let fields = twins.indices.map { StoredMap([("number", .integer(Int64($0)))]) }
+    #expect(documents.map(\.fields) == fields)
     try store.close()
   }
 
@@ -178,6 +177,7 @@ import Testing
     let name = try #require(contents.keys.first { $0.contains("checkpoint") }, "\(contents.keys)")
     let bytes = try #require(contents[name])
     var (right, refused) = (0, 0)
+    var wrong: [String] = []
     for offset in stride(from: 0, to: bytes.count, by: 997) {
       let copy = TemporaryDirectory()
       try copy.create()
@@ -190,12 +190,13 @@ import Testing
       do throws(DocumentStoreError) {
         let store = try DocumentStore.open(copy.path, options: options)
         defer { store.bytes.abandon() }
-        #expect(try store.documentCount() == 600, "offset \(offset)")
-        right += 1
+        let count = try store.documentCount()
+        if count == 600 { right += 1 } else { wrong.append("\(count) documents, offset \(offset)") }
       } catch {
-        if case .corrupted = error { refused += 1 } else { Issue.record("\(error)") }
+        if case .corrupted = error { refused += 1 } else { wrong.append("\(error), offset \(offset)") }
       }
     }
+    #expect(wrong == [])
     #expect(right > 0)
     #expect(refused > 0)
   }
@@ -236,15 +237,18 @@ import Testing
       StoredMap([(String(repeating: "n", count: 1501), .null)]),
       StoredMap([("v", Values.tower(21))]), StoredMap([("v", .reference(badReference))]),
     ]
-    for bad in invalid {
+    var wrong: [String] = []
+    for (number, bad) in invalid.enumerated() {
       let commit: [Mutation] = [
         .set(path("rooms", "new"), fields), .delete(place), .set(path("rooms", "bad"), bad),
         .set(path("rooms", "newer"), fields),
       ]
-      #expect(failure { try store.commit(commit) }?.complaint != nil)
-      #expect(store.count == 1)
-      #expect(try store.document(at: place)?.fields == fields)
+      let refusal = failure { try store.commit(commit) }
+      if refusal?.complaint == nil { wrong.append("\(number): \(refusal?.description ?? "accepted")") }
+      if store.count != 1 { wrong.append("\(number): \(store.count) documents") }
+      if try store.document(at: place)?.fields != fields { wrong.append("\(number): other fields") }
     }
+    #expect(wrong == [])
     try store.commit([.set(path("rooms", "new"), fields)])
     #expect(store.count == 2)
     try store.close()
@@ -317,19 +321,17 @@ import Testing
     try store.close()
     try store.close()
     let place = place
-    for attempt in [
+    let attempts = [
       failure { try store.document(at: place) },
       failure { try store.commit([.set(place, StoredMap())]) },
       failure { try store.commit([.delete(place)]) },
       failure { try store.commit([]) },
-    ] {
-      guard case .closed(let evidence) = attempt else {
-        Issue.record("a closed store answers \(attempt.debugDescription)")
-        continue
-      }
-      #expect(evidence.file == directory.path)
-      #expect(evidence.message.contains("closed"))
+    ]
+    let wrong = attempts.filter { attempt in
+      guard case .closed(let evidence) = attempt else { return true }
+      return evidence.file != directory.path || !evidence.message.contains("closed")
     }
+    #expect(wrong == [])
     let again = try DocumentStore.open(directory.path)
     #expect(try again.document(at: place)?.fields == fields)
     try again.close()
@@ -339,15 +341,13 @@ import Testing
 
   @Test func aSecondOpenReportsTheProcessThatHoldsTheStore() throws {
     let store = try DocumentStore.open(directory.path)
-    for _ in 0..<2 {
-      guard case .locked(let evidence) = openingFails() else {
-        Issue.record("a second open did not find the store locked")
-        continue
-      }
-      #expect(evidence.file == directory.path)
-      #expect(evidence.holder == getpid())
-      #expect(evidence.message.contains("process \(getpid())"))
+    let attempts = [openingFails(), openingFails()]
+    let wrong = attempts.filter { attempt in
+      guard case .locked(let evidence) = attempt else { return true }
+      return evidence.file != directory.path || evidence.holder != getpid()
+        || !evidence.message.contains("process \(getpid())")
     }
+    #expect(wrong == [])
     try store.commit([.set(place, fields)])
     try store.close()
     try DocumentStore.open(directory.path).close()
@@ -373,18 +373,17 @@ import Testing
     for _ in 0..<200 { try DocumentStore.open(directory.path).close() }
   }
 
-  @Test func aForeignDirectoryIsRefusedAndUnchanged() throws {
+  @Test(arguments: [true, false])
+  func aForeignDirectoryIsRefusedAndUnchanged(createsIfMissing: Bool) throws {
     try directory.create()
     try directory.write([1, 2, 3], to: "notes.txt")
-    for createsIfMissing in [true, false] {
-      guard case .notAStore(let evidence) = openingFails(createsIfMissing: createsIfMissing) else {
-        Issue.record("a directory of someone else was opened")
-        continue
-      }
-      #expect(evidence.file == directory.path)
-      #expect(evidence.found == "notes.txt")
-      #expect(try directory.contents() == ["notes.txt": [1, 2, 3]])
+    guard case .notAStore(let evidence) = openingFails(createsIfMissing: createsIfMissing) else {
+      Issue.record("a directory of someone else was opened")
+      return
     }
+    #expect(evidence.file == directory.path)
+    #expect(evidence.found == "notes.txt")
+    #expect(try directory.contents() == ["notes.txt": [1, 2, 3]])
   }
 
   @Test func openWithoutCreatingLeavesNoFiles() throws {
@@ -467,19 +466,16 @@ import Testing
     let store = try DocumentStore.open(directory.path)
     try store.commit([.set(path("rooms", "other"), fields)])
     let place = place
-    for attempt in [
+    let attempts = [
       failure { try store.document(at: place) },
       failure { try store.commit([.merge(place, StoredMap([("n", 1)]))]) },
-    ] {
-      guard case .corrupted(let evidence) = attempt else {
-        Issue.record("a damaged record answers \(attempt.debugDescription)")
-        continue
-      }
-      #expect(evidence.file == directory.path)
-      #expect(evidence.offset == 0)
-      #expect(evidence.expected == "a record of form 1 or 2")
-      #expect(evidence.message.contains("rooms/eros"))
+    ]
+    let wrong = attempts.filter { attempt in
+      guard case .corrupted(let evidence) = attempt else { return true }
+      return evidence.file != directory.path || evidence.offset != 0
+        || evidence.expected != "a record of form 1 or 2" || !evidence.message.contains("rooms/eros")
     }
+    #expect(wrong == [])
     #expect(try store.document(at: path("rooms", "other"))?.fields == fields)
     // Only a write that does not read the damaged record repairs it.
     try store.commit([.set(place, fields)])

@@ -19,12 +19,14 @@ import Testing
 
   @Test func aMaskCoversItsPathsAndEverythingBelow() {
     let mask = FieldMask([field("a"), field("b", "c"), field("b", "e")])
-    for path in [field("a"), field("a", "x"), field("a", "x", "y"), field("b", "c"), field("b", "e", "f")] {
-      #expect(mask.covers(path), "\(path)")
-    }
-    for path in [field("b"), field("b", "d"), field("b", "cc"), field("A"), field("aa"), field("c")] {
-      #expect(!mask.covers(path), "\(path)")
-    }
+    let covered = [
+      field("a"), field("a", "x"), field("a", "x", "y"), field("b", "c"), field("b", "e", "f"),
+    ]
+    #expect(covered.filter { !mask.covers($0) } == [])
+    let others = [
+      field("b"), field("b", "d"), field("b", "cc"), field("A"), field("aa"), field("c"),
+    ]
+    #expect(others.filter { mask.covers($0) } == [])
     #expect(!FieldMask([]).covers(field("a")))
   }
 

@@ -25,8 +25,11 @@ import Testing
       })
   }
 
-  private func use(_ number: Int, of store: DocumentStore) throws {
-    #expect(try store.documents(StructuredQuery.ofC.order(field("f\(number)"))).count == 400)
+  private func use(_ numbers: Int..., of store: DocumentStore) throws {
+    let counts = try numbers.map { number in
+      try store.documents(StructuredQuery.ofC.order(field("f\(number)"))).count
+    }
+    #expect(counts == numbers.map { _ in 400 })
   }
 
   private func fields(of store: DocumentStore) -> [String] {
@@ -48,7 +51,7 @@ import Testing
     store = try open(bytesMax: one * 5 / 2)
     store.dropIndex(IndexDefinition(unchecked: "c", .collection, fields: [.init(field("f0"))]))
     try store.createIndex(IndexDefinition(unchecked: "c", .collection, fields: [.init(field("f5"))]))
-    for number in [0, 1, 0, 2] { try use(number, of: store) }
+    try use(0, 1, 0, 2, of: store)
     #expect(fields(of: store) == ["f0", "f2", "f5"], "f1 was used before f0, and f5 was asked for")
     #expect(bytes(of: store) <= one * 5 / 2)
     try store.close()
@@ -80,7 +83,7 @@ import Testing
   @Test func indexesThatOutgrewTheBudgetAreEvictedByTheNextFlush() throws {
     let store = try open(bytesMax: nil)
     try fill(store)
-    for number in [1, 2] { try use(number, of: store) }
+    try use(1, 2, of: store)
     let both = fields(of: store)
     let bytesMax = bytes(of: store) - 1
     store.indexes.state.withLock { $0.automaticBytesMax = bytesMax }
@@ -94,14 +97,14 @@ import Testing
   @Test func theOrderOfUseSurvivesReopening() throws {
     var store = try open(bytesMax: nil)
     try fill(store)
-    for number in [0, 1, 0, 2] { try use(number, of: store) }
+    try use(0, 1, 0, 2, of: store)
     try store.compact()
     let bytesMax = bytes(of: store)
     try store.close()
     store = try open(bytesMax: bytesMax)
     // Only loaded pages count toward the limit.
     #expect(bytes(of: store) < bytesMax / 2)
-    for number in [2, 0] { try use(number, of: store) }
+    try use(2, 0, of: store)
     try store.commit([.set(path("other", "d"), StoredMap())])
     try store.compact()
     try store.close()

@@ -35,31 +35,35 @@ import Testing
 
   @Test func keysSortLikeTheValueOrder() {
     let rungs = Self.rungs.map { (value: $0, key: key($0)) }
+    var wrong: [String] = []
     for left in rungs {
-      for right in rungs {
-        #expect(
-          order(left.key, right.key) == ValueOrder.compare(left.value, right.value),
-          "\(left.value) and \(right.value)")
+      for right in rungs where order(left.key, right.key) != ValueOrder.compare(left.value, right.value) {
+        wrong.append("\(left.value) and \(right.value)")
       }
     }
+    #expect(wrong == [])
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>) func keysOfSeveralValuesSortFieldByField(seed: UInt64) {
     var rng = SeededRNG(seed: seed)
+    var wrong: [String] = []
     for _ in 0..<10_000 {
       let count = 1 + rng.roll(3)
       let directions = (0..<count).map { _ in rng.pick([OrderBy.Direction.ascending, .descending]) }
       let left = (0..<count).map { _ in any(&rng) }
       let right = left.map { rng.oneIn(2) ? $0 : any(&rng) }
       let orders = zip(directions, zip(left, right)).map { OrderBy("a", $0).compare($1.0, $1.1) }
-      #expect(
-        order(key(left, directions), key(right, directions)) == orders.first { $0 != .same } ?? .same,
-        "seed \(seed): \(left) and \(right), \(directions)")
+      let expected = orders.first { $0 != .same } ?? .same
+      if order(key(left, directions), key(right, directions)) != expected {
+        wrong.append("\(left) and \(right), \(directions)")
+      }
     }
+    #expect(wrong == [], "seed \(seed)")
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>) func keyReaderStepsFromValueToValue(seed: UInt64) {
     var rng = SeededRNG(seed: seed)
+    var wrong: [String] = []
     for _ in 0..<5_000 {
       let count = 1 + rng.roll(4)
       let directions = (0..<count).map { _ in rng.pick([OrderBy.Direction.ascending, .descending]) }
@@ -70,23 +74,24 @@ import Testing
         let found = reader.next(direction)
         switch (value, found) {
         case (.integer, .number(let number)):
-          #expect(number.value(.integers) == value, "seed \(seed): \(values)")
+          if number.value(.integers) != value { wrong.append("\(number) for \(value) in \(values)") }
         case (.double(let double), .number(let number)):
-          #expect(number.value(.doubles) == .double(double == 0 ? 0 : double), "seed \(seed): \(values)")
+          let isSame = number.value(.doubles) == .double(double == 0 ? 0 : double)
+          if !isSame { wrong.append("\(number) for \(value) in \(values)") }
         case (.integer, _), (.double, _), (_, .number), (_, nil):
-          Issue.record("seed \(seed): \(String(describing: found)) for \(value)")
+          wrong.append("\(String(describing: found)) for \(value) in \(values)")
         case (_, .other): break
         }
       }
-      let end = reader.next(.ascending)
-      #expect(end == nil)
+      if reader.next(.ascending) != nil { wrong.append("a value after the last of \(values)") }
       // A reader of a truncated key stops before the last value.
       let cut = key.prefix(2 + rng.roll(key.count - 2))
       var short = IndexKeyReader(Array(cut).rawSpan, from: 2)
       var passed = 0
       while passed < count, short.next(directions[passed]) != nil { passed += 1 }
-      #expect(passed < count)
+      if passed == count { wrong.append("all values of \(values) in a truncated key") }
     }
+    #expect(wrong == [], "seed \(seed)")
   }
 
   @Test func keyReaderNeverTraps() {
@@ -101,15 +106,17 @@ import Testing
 
   @Test func keysOrderIntegersAndDoublesOfAnySizeTogether() {
     var rng = SeededRNG(seed: 5)
+    var wrong: [String] = []
     for _ in 0..<20_000 {
       let power = Double(sign: rng.oneIn(2) ? .plus : .minus, exponent: 50 + rng.roll(14), significand: 1)
       let double = power + Double(rng.roll(9) - 4) / 4
       let integer = Int64(exactly: power) ?? (power < 0 ? .min : .max)
       let near = integer.addingReportingOverflow(Int64(rng.roll(4097) - 2048))
       let values: [StoredValue] = [.double(double), .integer(near.overflow ? integer : near.partialValue)]
-      #expect(
-        order(key(values[0]), key(values[1])) == ValueOrder.compare(values[0], values[1]), "\(values)")
+      let expected = ValueOrder.compare(values[0], values[1])
+      if order(key(values[0]), key(values[1])) != expected { wrong.append("\(values)") }
     }
+    #expect(wrong == [])
   }
 
   @Test func indexKeyBytesMatchTheGrammar() {

@@ -63,11 +63,24 @@ import Testing
     return try store.documents(query.order("s")).map(\.path.id)
   }
 
-  private func expect(_ store: DocumentStore) throws {
+  /// The answers of a store, and what its invariant check says.
+  private struct Answers: Equatable {
+    var beginningWith3: Set<String>
+    var count: Int
+    var fault: String?
+
+    static let right = Answers(
+      beginningWith3: Set(stride(from: 3, to: Full.kept, by: 10).map { "d\($0)" }), count: Full.kept)
+  }
+
+  private func answers(of store: DocumentStore) throws -> Answers {
     let answer = try answer(in: store)
-    #expect(Set(answer) == Set(stride(from: 3, to: Full.kept, by: 10).map { "d\($0)" }))
-    #expect(try store.count(.ofC) == Full.kept)
-    #expect(try store.invariantBroken() == nil)
+    return Answers(
+      beginningWith3: Set(answer), count: try store.count(.ofC), fault: try store.invariantBroken())
+  }
+
+  private func expect(_ store: DocumentStore) throws {
+    #expect(try answers(of: store) == .right)
   }
 
   private var made: [IndexInfo] {
@@ -85,21 +98,29 @@ import Testing
     #expect(full.machine.store.indexList == made)
     try expect(full.machine.store)
 
+    var (opened, queried, reopened): ([[IndexInfo]], [[IndexInfo]], [[IndexInfo]]) = ([], [], [])
+    var documentCounts: [Int?] = []
+    var answered: [Answers] = []
     for image in [
       full.machine.disk.image(after: .kill), full.machine.disk.image(after: .powerLoss(.nothing, seed: 1)),
     ] {
       let next = try SimulatedStore(image)
-      #expect(
-        next.store.indexList == [
-          IndexInfo(definition: Self.byText, entries: 0, isAutomatic: false, isLost: true)
-        ])
-      #expect(next.store.indexes.documentCount == nil)
-      try expect(next.store)
-      #expect(next.store.indexList == made, "the first query has it made again, as one that was asked for")
+      opened.append(next.store.indexList)
+      documentCounts.append(next.store.indexes.documentCount)
+      answered.append(try answers(of: next.store))
+      queried.append(next.store.indexList)
       try next.store.close()
       let last = try SimulatedStore(next.disk.image(after: .kill))
-      #expect(last.store.indexList == made && last.store.indexes.documentCount == Full.kept)
+      reopened.append(last.store.indexList)
+      documentCounts.append(last.store.indexes.documentCount)
     }
+    let lost = [IndexInfo(definition: Self.byText, entries: 0, isAutomatic: false, isLost: true)]
+    #expect(opened == [lost, lost])
+    #expect(queried == [made, made], "the first query has it made again, as one that was asked for")
+    #expect(reopened == [made, made])
+    #expect(answered == [.right, .right])
+    let expectedCounts: [Int?] = [nil, Full.kept, nil, Full.kept]
+    #expect(documentCounts == expectedCounts)
   }
 
   /// Guards against a checkpoint that leaves out all indexes because one index has no room on the disk.
@@ -152,12 +173,14 @@ import Testing
     try full.deleteSome()
     try full.machine.store.compact()
     var next = try SimulatedStore(full.machine.disk.image(after: .kill))
+    var areLost: [[Bool]] = []
     for _ in 0..<2 {
       try next.store.commit([.set(path("d", "1"), StoredMap())])
       try next.store.compact()
       next = try SimulatedStore(next.disk.image(after: .kill))
-      #expect(next.store.indexList.map(\.isLost) == [true])
+      areLost.append(next.store.indexList.map(\.isLost))
     }
+    #expect(areLost == [[true], [true]])
     try expect(next.store)
     #expect(next.store.indexList == made)
   }

@@ -90,6 +90,19 @@ private enum Keys: CaseIterable {
   }
 }
 
+/// Results that differ from the expected ones.
+private struct Differences {
+  var found: [String] = []
+  /// Precedes each description.
+  var context = ""
+
+  mutating func check<Value: Equatable>(
+    _ value: Value, _ expected: Value, at place: @autoclosure () -> String
+  ) {
+    if value != expected { found.append("\(context)\(place()): \(value) instead of \(expected)") }
+  }
+}
+
 @Suite struct OrderedIndexTests {
   // MARK: Model
 
@@ -101,42 +114,50 @@ private enum Keys: CaseIterable {
     var index = OrderedIndex()
     var model = Model()
     var frozen: [(index: OrderedIndex, model: Model)] = []
+    var differences = Differences()
     for step in 0..<12_000 {
+      differences.context = "step \(step), "
       let isGrowing = step / 3000 % 2 == 0
       if rng.oneIn(isGrowing ? 4 : 3) == isGrowing, !model.entries.isEmpty {
         let key = rng.oneIn(4) ? kind.any(&rng) : rng.pick(model.entries).key
-        #expect(try index.remove(key) == model.remove(key))
+        try differences.check(index.remove(key), model.remove(key), at: "removing \(key.hexadecimal)")
       } else {
         let key = kind.any(&rng)
         let ordinal = UInt32(truncatingIfNeeded: rng.next())
-        #expect(try index.insert(key, ordinal) == model.insert(key, ordinal))
+        try differences.check(
+          index.insert(key, ordinal), model.insert(key, ordinal), at: "inserting \(key.hexadecimal)")
       }
-      #expect(index.count == model.entries.count)
+      differences.check(index.count, model.entries.count, at: "count")
       if rng.oneIn(400) { frozen.append((index, model)) }
-      if rng.oneIn(50) { try look(index, model, kind, &rng) }
+      if rng.oneIn(50) { try look(index, model, kind, &rng, &differences) }
       if frozen.count > 6 {
         let copy = frozen.remove(at: rng.roll(frozen.count))
-        #expect(try copy.index.entries() == copy.model.entries)
+        try differences.check(copy.index.entries(), copy.model.entries, at: "entries of a copy")
       }
     }
+    #expect(!frozen.isEmpty)
     for copy in frozen {
-      #expect(copy.index.invariantBroken() == nil)
-      #expect(try copy.index.entries() == copy.model.entries)
+      differences.check(copy.index.invariantBroken(), nil, at: "invariant of a copy")
+      try differences.check(copy.index.entries(), copy.model.entries, at: "entries of a copy")
     }
+    #expect(differences.found == [])
   }
 
+  /// Looks up a random key and a random range.
   private func look(
-    _ index: OrderedIndex, _ model: Model, _ kind: Keys, _ rng: inout SeededRNG
+    _ index: OrderedIndex, _ model: Model, _ kind: Keys, _ rng: inout SeededRNG,
+    _ differences: inout Differences
   ) throws {
-    #expect(index.invariantBroken() == nil)
+    differences.check(index.invariantBroken(), nil, at: "invariant")
     let key = rng.oneIn(2) && !model.entries.isEmpty ? rng.pick(model.entries).key : kind.any(&rng)
     let (rank, isFound) = model.place(of: key)
-    #expect(try index.ordinal(of: key) == (isFound ? model.entries[rank].ordinal : nil))
+    let ordinal = isFound ? model.entries[rank].ordinal : nil
+    try differences.check(index.ordinal(of: key), ordinal, at: "ordinal of \(key.hexadecimal)")
     let range = OrderedIndexRange(from: bound(model, kind, &rng), to: bound(model, kind, &rng))
     let ranks = model.ranks(in: range)
-    #expect(try index.ranks(in: range) == ranks)
-    #expect(try index.count(in: range) == ranks.count)
-    try walk(index, model, range, ranks, key, &rng)
+    try differences.check(index.ranks(in: range), ranks, at: "ranks in \(range)")
+    try differences.check(index.count(in: range), ranks.count, at: "count in \(range)")
+    try walk(index, model, range, ranks, key, &rng, &differences)
   }
 
   private func bound(
@@ -149,12 +170,12 @@ private enum Keys: CaseIterable {
   /// Moves a cursor around at random.
   private func walk(
     _ index: OrderedIndex, _ model: Model, _ range: OrderedIndexRange, _ ranks: Range<Int>, _ key: [UInt8],
-    _ rng: inout SeededRNG
+    _ rng: inout SeededRNG, _ differences: inout Differences
   ) throws {
     var cursor = try index.cursor(over: range)
     var place = ranks.lowerBound
     for _ in 0..<12 {
-      #expect(cursor.position == place)
+      differences.check(cursor.position, place, at: "position")
       switch rng.roll(7) {
       case 0:
         try cursor.seek(key.rawSpan)
@@ -167,30 +188,32 @@ private enum Keys: CaseIterable {
         cursor.seekToEnd()
         place = ranks.upperBound
       case 3:
-        #expect(try cursor.next() == (place < ranks.upperBound))
+        try differences.check(cursor.next(), place < ranks.upperBound, at: "next")
         guard place < ranks.upperBound else { continue }
-        #expect(cursor.keyBytes == model.entries[place].key)
-        #expect(cursor.ordinal == model.entries[place].ordinal)
+        differences.check(cursor.keyBytes, model.entries[place].key, at: "key after next")
+        differences.check(cursor.ordinal, model.entries[place].ordinal, at: "ordinal after next")
         place += 1
       case 4:
-        #expect(try cursor.previous() == (place > ranks.lowerBound))
+        try differences.check(cursor.previous(), place > ranks.lowerBound, at: "previous")
         guard place > ranks.lowerBound else { continue }
         place -= 1
-        #expect(cursor.keyBytes == model.entries[place].key)
-        #expect(cursor.ordinal == model.entries[place].ordinal)
+        differences.check(cursor.keyBytes, model.entries[place].key, at: "key after previous")
+        differences.check(cursor.ordinal, model.entries[place].ordinal, at: "ordinal after previous")
       case 5:
         let end = min(place + rng.roll(700), ranks.upperBound)
         var ordinals: [UInt32] = [7]
         let count = end == ranks.upperBound ? 1_000_000 : end - place
-        #expect(try cursor.next(count, into: &ordinals) == end - place)
-        #expect(ordinals == [7] + model.entries[place..<end].map(\.ordinal))
+        try differences.check(cursor.next(count, into: &ordinals), end - place, at: "next \(count)")
+        let expected: [UInt32] = [7] + model.entries[place..<end].map(\.ordinal)
+        differences.check(ordinals, expected, at: "ordinals of next \(count)")
         place = end
       default:
         let end = max(place - rng.roll(700), ranks.lowerBound)
         var ordinals: [UInt32] = [7]
         let count = end == ranks.lowerBound ? 1_000_000 : place - end
-        #expect(try cursor.previous(count, into: &ordinals) == place - end)
-        #expect(ordinals == [7] + model.entries[end..<place].reversed().map(\.ordinal))
+        try differences.check(cursor.previous(count, into: &ordinals), place - end, at: "previous \(count)")
+        let expected: [UInt32] = [7] + model.entries[end..<place].reversed().map(\.ordinal)
+        differences.check(ordinals, expected, at: "ordinals of previous \(count)")
         place = end
       }
     }
@@ -218,11 +241,13 @@ private enum Keys: CaseIterable {
     #expect(index.depth == 3)
     if way == 1 { keys.reverse() }
     if way == 2 { keys.shuffle(using: &rng) }
+    var wrong: [String] = []
     for (number, key) in keys.enumerated() {
-      #expect(try index.remove(key) == 5)
-      if number % 1000 == 0 { #expect(index.invariantBroken() == nil) }
-      if number == 19_000 { #expect(index.memory.nodes < 120) }
+      if try index.remove(key) != 5 { wrong.append("key \(number)") }
+      if number % 1000 == 0, let fault = index.invariantBroken() { wrong.append("key \(number): \(fault)") }
+      if number == 19_000, index.memory.nodes >= 120 { wrong.append("\(index.memory.nodes) nodes") }
     }
+    #expect(wrong == [])
     #expect(index.isEmpty)
     #expect(index.tree == nil)
   }
@@ -248,9 +273,11 @@ private enum Keys: CaseIterable {
       [1], [1, 0], [1, 0xFF], [1, 0xFF, 0], [2], [0xFF], [0xFF, 0xFF], [0xFF, 0xFF, 1],
     ]
     let index = OrderedIndex(sorted: keys.map { ($0, 1) })
-    for prefix: [UInt8] in [[], [0], [1], [1, 0], [1, 0xFF], [0xFF], [0xFF, 0xFF], [0xFF, 0xFF, 0xFF]] {
-      #expect(try index.count(in: .prefix(prefix)) == keys.count { $0.starts(with: prefix) })
-    }
+    let prefixes: [[UInt8]] = [
+      [], [0], [1], [1, 0], [1, 0xFF], [0xFF], [0xFF, 0xFF], [0xFF, 0xFF, 0xFF],
+    ]
+    let counts = try prefixes.map { try index.count(in: .prefix($0)) }
+    #expect(counts == prefixes.map { prefix in keys.count { $0.starts(with: prefix) } })
   }
 
   @Test func insertAfterACopyCopiesOnlyOnePath() throws {
@@ -279,31 +306,30 @@ private enum Keys: CaseIterable {
 
   // MARK: Building
 
-  @Test(arguments: Keys.allCases)
-  private func sorterBuildsTheSameIndexAsInserts(kind: Keys) throws {
+  @Test(arguments: Keys.allCases, [0, 1, 2, 20, 500, 30_000])
+  private func sorterBuildsTheSameIndexAsInserts(kind: Keys, count: Int) throws {
     var rng = SeededRNG(seed: 3)
-    for count in [0, 1, 2, 20, 500, 30_000] {
-      var model = Model()
-      var sorter = OrderedIndexSorter()
-      var index = OrderedIndex()
-      let isModelled = count <= 500
-      for ordinal in 0..<UInt32(count) {
-        let key = kind.any(&rng)
-        sorter.add(key.rawSpan, ordinal)
-        if isModelled { _ = model.insert(key, ordinal) } else { try index.insert(key, ordinal) }
-      }
-      #expect(sorter.count == count)
-      let result = sorter.build()
-      let built = try #require(result)
-      #expect(built.invariantBroken() == nil)
-      #expect(try built.entries() == (isModelled ? model.entries : index.entries()))
-      #expect(sorter.count == 0)
+    var model = Model()
+    var sorter = OrderedIndexSorter()
+    var index = OrderedIndex()
+    let isModelled = count <= 500
+    for ordinal in 0..<UInt32(count) {
+      let key = kind.any(&rng)
+      sorter.add(key.rawSpan, ordinal)
+      if isModelled { _ = model.insert(key, ordinal) } else { try index.insert(key, ordinal) }
     }
+    #expect(sorter.count == count)
+    let result = sorter.build()
+    let built = try #require(result)
+    #expect(built.invariantBroken() == nil)
+    #expect(try built.entries() == (isModelled ? model.entries : index.entries()))
+    #expect(sorter.count == 0)
   }
 
   @Test func aBuildReportsProgressAndCanBeCancelled() throws {
     var rng = SeededRNG(seed: 4)
     var progress: [Double] = []
+    var areBuilt: [Bool] = []
     for round in 0..<3 {
       var sorter = OrderedIndexSorter()
       for ordinal in 0..<UInt32(200_000) {
@@ -317,8 +343,9 @@ private enum Keys: CaseIterable {
         if round == 0 { progress.append(done) }
         return round == 0 || calls < (round == 1 ? 2 : progress.count - 1)
       }
-      #expect((index == nil) == (round > 0))
+      areBuilt.append(index != nil)
     }
+    #expect(areBuilt == [true, false, false])
     #expect(
       progress.count > 4 && progress == progress.sorted() && progress.allSatisfy { (0...1).contains($0) })
   }
@@ -337,15 +364,17 @@ private enum Keys: CaseIterable {
     #expect(changes.count == 7)
     let built = sorter.build()
     var index = try #require(built)
+    let keys = ["5", "6", "7", "new", "newer"].map { Array($0.utf8) }
+    var counts: [Int] = []
+    var ordinals: [[UInt32?]] = []
     for _ in 0..<2 {
       try index.apply(changes)
-      #expect(index.count == 1000)
-      #expect(try index.ordinal(of: Array("5".utf8)) == 50)
-      #expect(try index.ordinal(of: Array("6".utf8)) == nil)
-      #expect(try index.ordinal(of: Array("7".utf8)) == 70)
-      #expect(try index.ordinal(of: Array("new".utf8)) == 1)
-      #expect(try index.ordinal(of: Array("newer".utf8)) == nil)
+      counts.append(index.count)
+      ordinals.append(try keys.map { try index.ordinal(of: $0) })
     }
+    #expect(counts == [1000, 1000])
+    let expected: [UInt32?] = [50, nil, 70, 1, nil]
+    #expect(ordinals == [expected, expected])
   }
 
   // MARK: Threads
@@ -360,13 +389,17 @@ private enum Keys: CaseIterable {
     let shared = Locked(index)
     let isDone = Locked(false)
     let threads = DispatchGroup()
+    let wrong = Locked<[String]>([])
     for reader in 0..<3 {
-      run(in: threads) {
+      run(in: threads, wrong) {
         var rng = SeededRNG(seed: UInt64(reader))
-        while !isDone.withLock({ $0 }) { try Self.look(shared.withLock { $0 }, &rng) }
+        while !isDone.withLock({ $0 }) {
+          let faults = try Self.faults(of: shared.withLock { $0 }, &rng)
+          wrong.withLock { $0 += faults }
+        }
       }
     }
-    run(in: threads) {
+    run(in: threads, wrong) {
       defer { isDone.withLock { $0 = true } }
       for round in UInt32(2)..<5 {
         for number in 0..<5000 {
@@ -379,28 +412,39 @@ private enum Keys: CaseIterable {
       }
     }
     threads.wait()
+    #expect(wrong.withLock { $0 } == [])
     #expect(try shared.withLock { $0 }.entries().allSatisfy { $0.ordinal == 4 })
   }
 
   /// Checks that the ordinals in a copy never increase with the key. In each round, the writer goes through
   /// the keys in ascending order and gives each key a larger ordinal than in the previous round.
-  private static func look(_ copy: OrderedIndex, _ rng: inout SeededRNG) throws {
+  private static func faults(of copy: OrderedIndex, _ rng: inout SeededRNG) throws -> [String] {
+    var differences = Differences()
     var ordinals: [UInt32] = []
     var cursor = try copy.cursor()
-    #expect(try cursor.next(copy.count, into: &ordinals) == 5000)
-    #expect(ordinals == ordinals.sorted(by: >))
+    try differences.check(cursor.next(copy.count, into: &ordinals), 5000, at: "keys")
+    differences.check(ordinals, ordinals.sorted(by: >), at: "ordinals")
     var again: [UInt32] = []
     cursor.seekToStart()
-    #expect(try cursor.next(copy.count, into: &again) == 5000)
-    #expect(again == ordinals)
-    #expect(try copy.rank(of: Array("key/\(10_000 + rng.roll(5000))".utf8)) < 5000)
+    try differences.check(cursor.next(copy.count, into: &again), 5000, at: "keys of the second read")
+    differences.check(again, ordinals, at: "ordinals of the second read")
+    let rank = try copy.rank(of: Array("key/\(10_000 + rng.roll(5000))".utf8))
+    differences.check(rank < 5000, true, at: "rank \(rank) is in the index")
+    return differences.found
   }
 
-  private func run(in threads: DispatchGroup, _ body: @escaping @Sendable () throws -> Void) {
+  /// Runs `body` on a thread. Its error is added to `wrong`.
+  private func run(
+    in threads: DispatchGroup, _ wrong: Locked<[String]>, _ body: @escaping @Sendable () throws -> Void
+  ) {
     threads.enter()
     Thread.detachNewThread {
       defer { threads.leave() }
-      #expect(throws: Never.self) { try body() }
+      do {
+        try body()
+      } catch {
+        wrong.withLock { $0.append("\(error)") }
+      }
     }
   }
 }
