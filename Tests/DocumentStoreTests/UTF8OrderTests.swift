@@ -15,7 +15,6 @@ import Testing
     for left in names {
       for right in names {
         let (leftBytes, rightBytes) = (Array(left.utf8), Array(right.utf8))
-
         let precedes = leftBytes.lexicographicallyPrecedes(rightBytes)
         let order = left.comparedInUTF8(to: right)
         let areSame = leftBytes == rightBytes
