@@ -90,6 +90,7 @@ import Testing
   }
 
   @Test func everyBitOfADoubleComesBack() throws {
+    var wrong: [String] = []
     for double in Values.doubles + [Double(bitPattern: 0x7FF8_0000_DEAD_BEEF)] {
       let bits = double.bitPattern
       let read = try roundTrip(
@@ -97,110 +98,123 @@ import Testing
       guard case .double(let scalar) = read["d"], case .vector(let elements) = read["v"],
         case .geoPoint(let point) = read["g"]
       else {
-        Issue.record("the types have changed: \(read)")
+        wrong.append("the types have changed: \(read)")
         continue
       }
-      #expect(scalar.isNaN ? double.isNaN : scalar.bitPattern == bits)
-      #expect(elements.count == 1 && (elements[0].isNaN ? double.isNaN : elements[0].bitPattern == bits))
-      #expect(point.latitude.bitPattern == (-0.0).bitPattern && point.longitude.bitPattern == 0)
+      let isSame = scalar.isNaN ? double.isNaN : scalar.bitPattern == bits
+      let hasSameElement =
+        elements.count == 1 && (elements[0].isNaN ? double.isNaN : elements[0].bitPattern == bits)
+      let isSamePoint = point.latitude.bitPattern == (-0.0).bitPattern && point.longitude.bitPattern == 0
+      if !isSame || !hasSameElement || !isSamePoint { wrong.append("\(double): \(read)") }
     }
+    #expect(wrong == [])
   }
 
   @Test func referencesWithAnyNamesRoundTrip() throws {
+    var wrong: [[String]] = []
     for name in Names.odd + Names.numeric {
       for segments in [["a", name], [name, "a"], [name, name, "a", "b"]] {
         let target = try DocumentPath(segments)
         let fields = StoredMap([
           ("r", .reference(StoredReference(projectID: "", databaseID: "(default)", path: target)))
         ])
-        #expect((try? roundTrip(fields)) == fields, "\(target.segments)")
+        if (try? roundTrip(fields)) != fields { wrong.append(target.segments) }
       }
     }
+    #expect(wrong == [])
   }
 
   /// In a Swift string, a slash and a following combining mark form one character. If slashes were counted as
   /// characters, the path would appear to have one slash too few.
   @Test func aReferenceToANameWithALeadingCombiningMarkRoundTrips() {
-    for target in [path("rooms", "\u{301}eros"), path("rooms\u{600}", "eros"), path("a", "\u{200D}")] {
+    let targets = [path("rooms", "\u{301}eros"), path("rooms\u{600}", "eros"), path("a", "\u{200D}")]
+    let wrong = targets.filter { target in
       let fields = StoredMap([
         ("r", .reference(StoredReference(projectID: "p", databaseID: "d", path: target)))
       ])
-      #expect((try? roundTrip(fields)) == fields)
+      return (try? roundTrip(fields)) != fields
     }
+    #expect(wrong == [])
   }
 
-  @Test func twentyLevelsRoundTripAndTwentyOneAreRefused() throws {
-    for value: StoredValue in [.null, .array([]), .map(StoredMap()), .string("roof")] {
-      let floors: Int =
-        switch value {
-        case .array, .map: 19
-        default: 20
-        }
-      for depth in [floors - 1, floors] {
-        let fields = StoredMap([("a", .null), ("t", Values.tower(depth, around: value))])
-        #expect(try roundTrip(fields) == fields)
+  @Test(arguments: [.null, .array([]), .map(StoredMap()), .string("roof")] as [StoredValue])
+  func twentyLevelsRoundTripAndTwentyOneAreRefused(value: StoredValue) throws {
+    let floors: Int =
+      switch value {
+      case .array, .map: 19
+      default: 20
       }
-      let tooDeep = StoredMap([("t", Values.tower(floors + 1, around: value))])
-      #expect(throws: RecordError.self) { try roundTrip(tooDeep) }
+    let deep = [floors - 1, floors].map { depth in
+      StoredMap([("a", .null), ("t", Values.tower(depth, around: value))])
     }
+    #expect(try deep.map { try roundTrip($0) } == deep)
+    let tooDeep = StoredMap([("t", Values.tower(floors + 1, around: value))])
+    #expect(throws: RecordError.self) { try roundTrip(tooDeep) }
   }
 
   @Test func theLargestDocumentsComeBack() throws {
     let bytes = [UInt8](repeating: 0xA5, count: DocumentLimits.fieldValueBytesMax)
     let nulls = [StoredValue](repeating: .null, count: DocumentLimits.fieldValueBytesMax)
-    for fields in [
+    let largest = [
       StoredMap([("b", .bytes(bytes))]), StoredMap([("a", .array(nulls))]),
       StoredMap([(String(repeating: "n", count: 1500), .string(String(repeating: "é", count: 1 << 19)))]),
-    ] {
-      #expect(try roundTrip(fields) == fields)
-    }
+    ]
+    #expect(try largest.map { try roundTrip($0) } == largest)
   }
 
   @Test func eachTableOffsetLeadsToItsField() {
     var rng = SeededRNG(seed: 12)
-    for _ in 0..<500 {
+    var wrong: [String] = []
+    for round in 0..<500 {
       let fields = Values.fields(&rng)
       let record = RecordCodec.encode(createTime: .first, updateTime: .first, fields: fields)
       let bytes = record.rawSpan
       let noShapes: [UInt8] = []
       guard let layout = RecordLayout(mapIn: bytes, from: 9, to: record.count, shapes: noShapes.rawSpan)
       else {
-        Issue.record("it has no layout")
+        wrong.append("round \(round): it has no layout")
         continue
       }
-      #expect(layout.count == fields.count)
+      if layout.count != fields.count { wrong.append("round \(round): \(layout.count) fields") }
       for (index, entry) in fields.entries.enumerated() {
         let range = layout.range(ofEntry: index, in: bytes) ?? 0..<0
         let name = RecordLayout.parts(ofEntry: range, in: bytes)?.name ?? 0..<0
         let found = Array(record[name])
-        #expect(found == Array(entry.name.utf8))
+        if found != Array(entry.name.utf8) { wrong.append("round \(round): \(entry.name) is \(found)") }
       }
     }
+    #expect(wrong == [])
   }
 
   @Test func tableWidthFitsTheLargestOffset() throws {
+    var wrong: [String] = []
     for (bytes, width) in [(0, 1), (255 - 3, 1), (256 - 3, 2), (65_535 - 3, 2), (65_536 - 3, 4)] {
       let fields = StoredMap([("a", .bytes([UInt8](repeating: 1, count: bytes))), ("b", .null)])
       let record = RecordCodec.encode(createTime: .first, updateTime: .first, fields: fields)
-      #expect(record.count == 9 + 2 + width + (3 + bytes) + 3, "\(bytes) bytes")
-      #expect(try roundTrip(fields) == fields)
+      let expected: Int = 9 + 2 + width + (3 + bytes) + 3
+      if record.count != expected { wrong.append("\(bytes) bytes: a record of \(record.count)") }
+      if try roundTrip(fields) != fields { wrong.append("\(bytes) bytes: the map differs") }
       let array = StoredMap([("a", .array([.bytes([UInt8](repeating: 1, count: bytes)), .null, .null]))])
-      #expect(try roundTrip(array) == array)
+      if try roundTrip(array) != array { wrong.append("\(bytes) bytes: the array differs") }
     }
+    #expect(wrong == [])
   }
 
   @Test func numbersTakeAsFewBytesAsTheyNeed() throws {
-    for (number, bytes) in [
+    let integers: [(number: Int64, bytes: Int)] = [
       (0, 0), (1, 1), (-1, 1), (127, 1), (-128, 1), (128, 2), (-129, 2), (32_767, 2), (32_768, 3),
       (1 << 23 - 1, 3), (1 << 23, 4), (1_700_000_000, 4), (1 << 31, 5), (1 << 55 - 1, 7), (.max, 8),
       (.min, 8),
-    ] as [(Int64, Int)] {
-      #expect(number.recordBytes == bytes, "\(number)")
-      #expect(try roundTrip(StoredMap([("n", .integer(number))])) == StoredMap([("n", .integer(number))]))
-    }
-    for (number, bytes) in [(0.0, 0), (-0.0, 1), (1, 2), (1.5, 2), (0.1, 8), (.infinity, 2), (1e6, 4)] {
-      #expect(number.recordBytes == bytes, "\(number)")
-    }
+    ]
+    let wrong = integers.filter { $0.number.recordBytes != $0.bytes }
+    #expect(wrong.map { "\($0.number) takes \($0.number.recordBytes) bytes" } == [])
+    let maps = integers.map { StoredMap([("n", .integer($0.number))]) }
+    #expect(try maps.map { try roundTrip($0) } == maps)
+    let doubles: [(number: Double, bytes: Int)] = [
+      (0.0, 0), (-0.0, 1), (1, 2), (1.5, 2), (0.1, 8), (.infinity, 2), (1e6, 4),
+    ]
+    let wrongDoubles = doubles.filter { $0.number.recordBytes != $0.bytes }
+    #expect(wrongDoubles.map { "\($0.number) takes \($0.number.recordBytes) bytes" } == [])
   }
 
   @Test func namesAreStoredInByteOrder() {
@@ -208,11 +222,11 @@ import Testing
     let expected = RecordCodec.encode(
       createTime: .first, updateTime: .first, fields: StoredMap(sorted: names.map { ($0, .null) }))
     var rng = SeededRNG(seed: 13)
-    for _ in 0..<100 {
+    let records = (0..<100).map { _ in
       let fields = StoredMap(names.shuffled(using: &rng).map { (name: $0, value: StoredValue.null) })
-      let record = RecordCodec.encode(createTime: .first, updateTime: .first, fields: fields)
-      #expect(record == expected)
+      return RecordCodec.encode(createTime: .first, updateTime: .first, fields: fields)
     }
+    #expect(records.filter { $0 != expected } == [])
   }
 
   private func roundTrip(_ fields: StoredMap) throws -> StoredMap {

@@ -7,12 +7,16 @@ import Testing
   @Test func fieldsAreOrderedByNameBytes() {
     let names = ["", "\0", "A", "a", "a\0", "aa", "b", "e\u{301}", "\u{E9}", "\u{FFFF}", "\u{1F600}"]
     var rng = SeededRNG(seed: 31)
-    for _ in 0..<200 {
+    let bytes = names.map { Array($0.utf8) }
+    var wrong: [String] = []
+    for round in 0..<200 {
       let map = StoredMap(names.shuffled(using: &rng).map { (name: $0, value: StoredValue.null) })
-      #expect(map.entries.map { Array($0.name.utf8) } == names.map { Array($0.utf8) })
-      #expect(map.count == names.count)
-      #expect(!map.isEmpty)
+      let stored = map.entries.map { Array($0.name.utf8) }
+      if stored != bytes || map.count != names.count || map.isEmpty {
+        wrong.append("round \(round): \(map.count) names, \(stored)")
+      }
     }
+    #expect(wrong == [])
   }
 
   @Test func ofDuplicateFieldsTheLastWins() {
@@ -56,6 +60,7 @@ import Testing
   @Test func mapMatchesADictionaryOrderedByBytes() {
     let seed: UInt64 = 32
     var rng = SeededRNG(seed: seed)
+    var wrong: [String] = []
     for script in 0..<200 {
       var map = StoredMap()
       var model: [[UInt8]: Int64] = [:]
@@ -64,13 +69,15 @@ import Testing
         let number = rng.oneIn(3) ? nil : Int64(step)
         map[name] = number.map(StoredValue.integer)
         model[Array(name.utf8)] = number
-        #expect(map[name] == number.map(StoredValue.integer), "seed \(seed), \(script).\(step)")
+        if map[name] != number.map(StoredValue.integer) { wrong.append("\(script).\(step)") }
       }
       let sorted = model.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-      #expect(map.entries.map { Array($0.name.utf8) } == sorted.map(\.key), "seed \(seed), \(script)")
-      #expect(
-        map.entries.map(\.value) == sorted.map { .integer($0.value) }, "seed \(seed), \(script)")
+      if map.entries.map({ Array($0.name.utf8) }) != sorted.map(\.key) { wrong.append("\(script): names") }
+      if map.entries.map(\.value) != sorted.map({ StoredValue.integer($0.value) }) {
+        wrong.append("\(script): values")
+      }
     }
+    #expect(wrong == [], "seed \(seed)")
   }
 
   // MARK: Many paths at once
@@ -103,13 +110,16 @@ import Testing
   @Test func replacingManyPlacesIsReplacingEach() {
     let seed: UInt64 = 34
     var rng = SeededRNG(seed: seed)
+    var wrong: [String] = []
     for round in 0..<5000 {
       let map = Self.map(&rng, depth: 0)
       let source = Self.map(&rng, depth: 0)
       let paths = FieldMask((0..<rng.roll(8)).map { _ in rng.pick(places) }).paths
       let expected = replacingOneByOne(map, paths, source)
-      #expect(map.replacing(paths, from: source) == expected, "seed \(seed), round \(round)")
+      let found = map.replacing(paths, from: source)
+      if found != expected { wrong.append("round \(round): \(found) instead of \(expected)") }
     }
+    #expect(wrong == [], "seed \(seed)")
   }
 
   @Test func manyFieldsAreReplacedInOnePass() {

@@ -37,22 +37,23 @@ import Testing
   }
 
   @Test func timestampSplitsIntoSecondsAndNanoseconds() {
-    for (microseconds, seconds, nanoseconds) in [
+    let parts: [(microseconds: Int64, seconds: Int64, nanoseconds: Int32)] = [
       (0, 0, 0), (1, 0, 1000), (999_999, 0, 999_999_000), (1_000_000, 1, 0), (-1, -1, 999_999_000),
       (-1_000_000, -1, 0), (-1_000_001, -2, 999_999_000),
-    ] as [(Int64, Int64, Int32)] {
-      #expect(moment(microseconds).seconds == seconds)
-      #expect(moment(microseconds).nanoseconds == nanoseconds)
-      #expect(StoredTimestamp(seconds: seconds, nanoseconds: nanoseconds) == moment(microseconds))
-    }
+    ]
+    let moments = parts.map { moment($0.microseconds) }
+    #expect(moments.map(\.seconds) == parts.map { $0.seconds })
+    #expect(moments.map(\.nanoseconds) == parts.map { $0.nanoseconds })
+    #expect(parts.map { StoredTimestamp(seconds: $0.seconds, nanoseconds: $0.nanoseconds) } == moments)
   }
 
   @Test func momentsCompareByTime() {
     let ascending = [StoredTimestamp.first, moment(-1_000_001), moment(-1), moment(0), moment(1), .last]
-    for (earlier, later) in zip(ascending, ascending.dropFirst()) {
-      #expect(earlier < later)
-      #expect(!(later < earlier))
-      #expect(!(later < later))
+    var wrong: [String] = []
+    for (earlier, later) in zip(ascending, ascending.dropFirst())
+    where !(earlier < later) || later < earlier || later < later {
+      wrong.append("\(earlier) and \(later)")
     }
+    #expect(wrong == [])
   }
 }

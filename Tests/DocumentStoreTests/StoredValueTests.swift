@@ -24,11 +24,13 @@ import Testing
         reference("p", "e", path("a", "b")), reference("p", "d", path("a", "c")),
         reference("p", "d", path("a", "\u{E9}")), reference("p", "d", path("a", "e\u{301}")),
       ] + Values.geoPoints.map(StoredValue.geoPoint)
+    var wrong: [String] = []
     for (index, left) in distinct.enumerated() {
-      for (other, right) in distinct.enumerated() {
-        #expect((left == right) == (index == other), "\(left) and \(right)")
+      for (other, right) in distinct.enumerated() where (left == right) != (index == other) {
+        wrong.append("\(left) and \(right)")
       }
     }
+    #expect(wrong == [])
   }
 
   @Test func allNaNsAreEqual() {
@@ -40,16 +42,16 @@ import Testing
   }
 
   @Test func geoPointMustBeWithinItsRange() {
-    for (latitude, longitude) in [(90.0, 180.0), (-90, -180), (0, 0), (-0.0, -0.0)] {
-      #expect(StoredGeoPoint(latitude: latitude, longitude: longitude) != nil)
-    }
+    let within: [(Double, Double)] = [(90, 180), (-90, -180), (0, 0), (-0.0, -0.0)]
+    let refused = within.filter { StoredGeoPoint(latitude: $0.0, longitude: $0.1) == nil }
+    #expect(refused.map { "\($0)" } == [])
     let (pole, meridian) = (90.0.nextUp, 180.0.nextUp)
-    for (latitude, longitude) in [
+    let outside: [(Double, Double)] = [
       (pole, 0), (-pole, 0), (0, meridian), (0, -meridian), (.nan, 0), (0, .nan), (.infinity, 0),
       (0, -.infinity),
-    ] {
-      #expect(StoredGeoPoint(latitude: latitude, longitude: longitude) == nil)
-    }
+    ]
+    let accepted = outside.filter { StoredGeoPoint(latitude: $0.0, longitude: $0.1) != nil }
+    #expect(accepted.map { "\($0)" } == [])
   }
 
   private func reference(_ project: String, _ database: String, _ path: DocumentPath) -> StoredValue {

@@ -11,16 +11,20 @@ import Testing
     let listed = Names.odd + Names.numeric + Names.reserved + ["", long]
     var names = listed + listed.map { Names.extended($0, by: 1, &rng) }
     names += names.map { String($0.dropFirst()) }
+    var wrong: [String] = []
     for left in names {
       for right in names {
         let (leftBytes, rightBytes) = (Array(left.utf8), Array(right.utf8))
-        let place: Comment = "\(left.debugDescription) and \(right.debugDescription)"
         let precedes = leftBytes.lexicographicallyPrecedes(rightBytes)
         let order = left.comparedInUTF8(to: right)
-        #expect(left.isSameUTF8(as: right) == (leftBytes == rightBytes), place)
-        #expect(left.precedesInUTF8(right) == precedes, place)
-        #expect(order.signum() == (leftBytes == rightBytes ? 0 : precedes ? -1 : 1), place)
+        let areSame = leftBytes == rightBytes
+        let expected: Int = areSame ? 0 : precedes ? -1 : 1
+        let isOrdered = left.precedesInUTF8(right) == precedes && order.signum() == expected
+        if left.isSameUTF8(as: right) != areSame || !isOrdered {
+          wrong.append("\(left.debugDescription) and \(right.debugDescription): \(order)")
+        }
       }
     }
+    #expect(wrong == [])
   }
 }

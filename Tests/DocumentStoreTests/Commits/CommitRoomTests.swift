@@ -12,7 +12,8 @@ import Testing
   }
 
   private func expectEach(_ documents: [DocumentPath: StoredMap], _ store: DocumentStore) throws {
-    for (path, fields) in documents { #expect(try store.document(at: path)?.fields == fields) }
+    let wrong = try documents.filter { path, fields in try store.document(at: path)?.fields != fields }
+    #expect(wrong.map(\.key) == [])
     #expect(try store.invariantBroken() == nil)
   }
 

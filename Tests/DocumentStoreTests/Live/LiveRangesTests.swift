@@ -21,6 +21,7 @@ import Testing
       Array(repeating: 0xFF, count: [0, 7, 8, 9][random.below(4)])
         + random.bytes(random.below(3)).map { $0 & 0x1F }
     }
+    var wrong: [String] = []
     for step in 0..<3000 {
       if random.oneIn(3), !owners.isEmpty {
         ranges.remove(owners.remove(at: random.below(owners.count)))
@@ -34,9 +35,13 @@ import Testing
       var found = Set<ObjectIdentifier>()
       ranges.forEach(having: key) { found.insert(ObjectIdentifier($0)) }
       let expected = owners.filter { $0.ranges.contains { $0.contains(key) } }.map { ObjectIdentifier($0) }
-      #expect(found == Set(expected), "seed \(seed), step \(step)")
-      #expect(ranges.count == owners.reduce(0) { $0 + $1.ranges.count }, "seed \(seed), step \(step)")
+      let total = owners.reduce(0) { $0 + $1.ranges.count }
+      if found != Set(expected) || ranges.count != total {
+        wrong.append(
+          "step \(step): found \(found.count) of \(expected.count), \(ranges.count) ranges of \(total)")
+      }
     }
+    #expect(wrong == [], "seed \(seed)")
   }
 
   @Test func resultsStaySortedAndCopiesStayUnchanged() {
@@ -44,29 +49,33 @@ import Testing
     var random = SeededRandom(seed: seed)
     var results = LiveResults()
     var model: [[UInt8]] = []
+    var wrong: [String] = []
     for step in 0..<5000 {
       let copy = results
       let before = model
       let key = [UInt8(step % 3000 / 256), UInt8(random.below(256))]
       if let place = model.firstIndex(of: key) {
-        #expect(results.entry(sortKey: key)?.sortKey == key)
-        #expect(results.remove(sortKey: key) == place, "seed \(seed), step \(step)")
+        let entry = results.entry(sortKey: key)
+        if entry?.sortKey != key { wrong.append("step \(step): \(key) is not at \(place)") }
+        if results.remove(sortKey: key) != place { wrong.append("step \(step): not removed at \(place)") }
         model.remove(at: place)
       } else {
         let place = model.firstIndex { key.precedes($0) } ?? model.count
         let document = StoredDocument(
           path: path("a", "b"), createTime: .epoch, updateTime: .epoch, fields: StoredMap())
-        #expect(
-          results.insert(LiveEntry(key, key, document: document)) == place, "seed \(seed), step \(step)")
+        let insertedAt = results.insert(LiveEntry(key, key, document: document))
+        if insertedAt != place { wrong.append("step \(step): inserted at \(insertedAt), not at \(place)") }
         model.insert(key, at: place)
       }
       if step % 100 == 0 {
-        #expect(copy.entries.map(\.sortKey) == before)
-        #expect(results.entries.map(\.sortKey) == model)
-        #expect(results.count == model.count)
-        for index in results.indices { #expect(results.entry(at: index).sortKey == model[index]) }
+        if copy.entries.map(\.sortKey) != before { wrong.append("step \(step): the copy has changed") }
+        if results.entries.map(\.sortKey) != model { wrong.append("step \(step): wrong entries") }
+        if results.count != model.count { wrong.append("step \(step): \(results.count) are counted") }
+        let keys = results.indices.map { results.entry(at: $0).sortKey }
+        if keys != model { wrong.append("step \(step): wrong entries by index") }
       }
     }
+    #expect(wrong == [], "seed \(seed)")
   }
 }
 

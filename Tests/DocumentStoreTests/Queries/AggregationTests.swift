@@ -61,9 +61,8 @@ import Testing
     ]
     var rng = SeededRNG(seed: 3)
     let expected = results([.sum("a"), .average("a")], values)
-    for _ in 0..<50 {
-      #expect(results([.sum("a"), .average("a")], values.shuffled(using: &rng)) == expected)
-    }
+    let sums = (0..<50).map { _ in results([.sum("a"), .average("a")], values.shuffled(using: &rng)) }
+    #expect(sums.filter { $0 != expected } == [])
     #expect(sum(0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1) == 1.0)
     #expect(sum(1e16, 1.0, -1e16) == 1.0)
     #expect(sum(.double(.leastNonzeroMagnitude), .double(.leastNonzeroMagnitude)) == .double(0x1p-1073))
@@ -80,6 +79,7 @@ import Testing
     #expect(sum(.double(next), half) == .double(next.nextUp))
     #expect(sum(-1.0, .double(-0x1p-53), .double(-.leastNonzeroMagnitude)) == .double(-next))
     var rng = SeededRNG(seed: 13)
+    var wrong: [String] = []
     for _ in 0..<500 {
       // The numbers have all magnitudes, and some are close to each other, so that rounding is critical.
       let numbers: [StoredValue] = (0..<(1 + rng.roll(6))).map { _ in
@@ -91,8 +91,10 @@ import Testing
       }
       let documents = numbers.enumerated().map { document("\($0.offset)", ("a", $0.element)) }
       let expected = NaiveEvaluator(.ofC).results(of: [.sum("a"), .average("a")], over: documents)
-      #expect(results([.sum("a"), .average("a")], numbers) == expected, "\(numbers)")
+      let found = results([.sum("a"), .average("a")], numbers)
+      if found != expected { wrong.append("\(numbers): \(found) instead of \(expected)") }
     }
+    #expect(wrong == [])
   }
 
   @Test func documentsWithoutAllSummedFieldsAreIgnored() {

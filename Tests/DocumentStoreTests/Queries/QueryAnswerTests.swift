@@ -49,6 +49,7 @@ struct QueryAnswerTests {
       document("d\(number)", ("b", .integer(Int64(number % 3))), ("c", .integer(Int64(number / 6))))
     }
     try store.commit(documents.map { .set($0.path, $0.fields) })
+    var wrong: [String] = []
     for direction in [OrderBy.Direction.ascending, .descending] {
       let all = try StructuredQuery.ofC.where("b", .isIn, [0, 1]).order("b", direction).order("c").order(
         "b", .ascending)
@@ -57,10 +58,12 @@ struct QueryAnswerTests {
       while let last = try store.documents(page).last, found.count < 20 {
         found += try store.documents(page).map(\.path.id)
         page = try all.starting(.after, last).limited(to: .first(3))
-        #expect(try store.documents(all.ending(.after, last)).last?.path == last.path)
+        let ending = try store.documents(all.ending(.after, last)).map(\.path)
+        if ending.last != last.path { wrong.append("\(direction): \(ending) does not end at \(last.path)") }
       }
-      #expect(found == all.ids(documents))
+      if found != all.ids(documents) { wrong.append("\(direction): \(found)") }
     }
+    #expect(wrong == [])
   }
 
   /// Guards against encoding a key for a name without segments.
@@ -89,6 +92,7 @@ struct QueryAnswerTests {
     let store = try DocumentStore.open(directory.path, options: options)
     let documents = fill(store, generator.documents(100))
     var queries = QueryGenerator(seed: 9, about: documents)
+    var leaks: [String] = []
     for number in 0..<150 {
       let query = queries.query()
       guard (try? query.check()) != nil else { continue }
@@ -97,13 +101,14 @@ struct QueryAnswerTests {
         run = carried
         return try carried.documents()
       }
-      #expect(run == nil, "documents of query \(number): \(query.canonicalID)")
+      if run != nil { leaks.append("documents of query \(number): \(query.canonicalID)") }
       _ = try store.run(query) { carried throws(DocumentStoreError) in
         run = carried
         return try carried.count()
       }
-      #expect(run == nil, "count of query \(number): \(query.canonicalID)")
+      if run != nil { leaks.append("count of query \(number): \(query.canonicalID)") }
     }
+    #expect(leaks == [])
   }
 
   /// Adds the documents that are within the limits.
@@ -115,14 +120,19 @@ struct QueryAnswerTests {
     _ store: DocumentStore, _ documents: [StoredDocument], seed: UInt64, queries: Int
   ) throws {
     var generator = QueryGenerator(seed: seed, about: documents)
+    var wrong: [String] = []
     for number in 0..<queries {
       let query = generator.query()
       guard (try? query.check()) != nil else { continue }
       let expected = NaiveEvaluator(query).answer(from: documents).map(\.path)
       let found = try store.documents(query).map(\.path)
-      #expect(found == expected, "seed \(seed), query \(number): \(query.canonicalID)")
-      #expect(try store.count(query) == expected.count, "count, seed \(seed), query \(number)")
-      if found != expected { return }
+      let count = try store.count(query)
+      if count != expected.count { wrong.append("query \(number): the count is \(count)") }
+      if found != expected {
+        wrong.append("query \(number): \(query.canonicalID) has \(found) instead of \(expected)")
+        break
+      }
     }
+    #expect(wrong == [], "seed \(seed)")
   }
 }

@@ -25,6 +25,7 @@ import Testing
       .notEqual: [.notEqual, .notIn], .notIn: [.notIn, .notEqual, .isIn, .arrayContainsAny],
       .isIn: [.notIn], .arrayContainsAny: [.notIn],
     ]
+    var wrong: [String] = []
     for first in FieldFilter.Operator.allCases {
       for second in FieldFilter.Operator.allCases {
         let present = try query.where("a", first, first.takesList ? [1] : 1)
@@ -37,10 +38,14 @@ import Testing
             "Invalid Query. You cannot use '\(second.rawValue)' filters with '\(first.rawValue)' filters."
           }
         let added = FilterTree.field("b", second, second.takesList ? [1] : 1)
-        #expect(complaint { try present.filtered(by: added) } == expected)
-        #expect(complaint { try present.filtered(by: .any([added, .field("c", .equal, 1)])) } == expected)
+        let complaints = [
+          complaint { try present.filtered(by: added) },
+          complaint { try present.filtered(by: .any([added, .field("c", .equal, 1)])) },
+        ]
+        if complaints != [expected, expected] { wrong.append("\(first) and \(second): \(complaints)") }
       }
     }
+    #expect(wrong == [])
   }
 
   @Test func filtersWithinOneCompositeMayConflict() {

@@ -40,13 +40,15 @@ import Testing
     // The tag of each field in turn is replaced by an invalid tag. The fields before that field are still
     // found.
     var found: [Int] = []
+    var tooLong: [Int] = []
     for index in record.indices {
       var damaged = record
       damaged[index] = 0x7F
       let walk = Self.walk(damaged, shapes.table)
       if !walk.isWhole { found.append(walk.steps.count) }
-      #expect(walk.steps.count <= 3)
+      if walk.steps.count > 3 { tooLong.append(index) }
     }
+    #expect(tooLong == [])
     #expect(Set(found).isSuperset(of: [0, 1, 2]))
   }
 

@@ -36,11 +36,11 @@ import Testing
     try store.close()
     store = try poison(directory, [start + "2"])
     let bad = path("c", start + "2")
-    for query in try [StructuredQuery.ofC, .ofC.where("n", .equal, 1), .ofGroupC] {
-      let (found, skipped) = try store.decodableDocuments(query)
-      #expect(found.map(\.path.id) == ["a", start + "1", start + "3", "z"])
-      #expect(skipped == [bad])
-    }
+    let queries = try [StructuredQuery.ofC, .ofC.where("n", .equal, 1), .ofGroupC]
+    let answers = try queries.map { try store.decodableDocuments($0) }
+    let ids = ["a", start + "1", start + "3", "z"]
+    #expect(answers.map { $0.documents.map(\.path.id) } == [ids, ids, ids])
+    #expect(answers.map { $0.skipped } == [[bad], [bad], [bad]])
     #expect(try store.count(.ofC) == 5)
     let lastTwo = try StructuredQuery.ofC.ordered(by: OrderBy(.documentID, .ascending)).limited(to: .last(2))
     let (last, skipped) = try store.decodableDocuments(lastTwo)
