@@ -134,8 +134,8 @@ extension BallcapTests {
       app.onCallbackQueue { for index in 15..<25 { source[index].data?.rank = 1000 + index } }
       for rank in stride(from: 5, to: 400, by: 20) { try await save("new\(rank)", rank) }
       var last: ItemSource.Snapshot?
-      // Several changes may be reported as one.
       var wrong: [String] = []
+      // Several changes may be reported as one.
       while last.map({ $0.after.count < 60 }) ?? true {
         let snapshot = await heard.next()
         app.onCallbackQueue {

@@ -461,8 +461,8 @@ struct TransferLifeTests {
     }
     let first = try leave("text/plain", after: 6)
     #expect(first.attributes.contentType == "text/plain")
-    // The upload resumes once while the staged bytes are still being compared, and once after the comparison.
     var wrong: [String] = []
+    // The upload resumes once while the staged bytes are still being compared, and once after the comparison.
     for (type, steps) in [("text/html", 3), ("text/css", 10)] {
       let next = try leave(type, after: steps)
       if next.attributes.contentType != type || next.number != first.number || next.began != first.began {

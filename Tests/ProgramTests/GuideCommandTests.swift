@@ -131,7 +131,7 @@ import Testing
   private func talk(_ lines: [String], in directory: String, _ dugout: Program) throws {
     let typed = lines.filter { $0.hasPrefix("dugout> ") }.map { $0.dropFirst(8) + "\n" }.joined()
     let outcome = try dugout.run(["shell", directory], input: typed)
-    #expect(outcome.status == 0, "\(outcome.complaint)")
+    try #require(outcome.status == 0, "\(outcome.complaint)")
     var rest = outcome.output[...]
     for line in lines where !line.hasPrefix("dugout> ") {
       let range = try #require(rest.firstRange(of: line + "\n"), "\(line) is not in \(outcome.output)")

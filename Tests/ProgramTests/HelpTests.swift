@@ -185,9 +185,9 @@ import Testing
     let zsh = try Program(path: #require(Self.zsh))
     let outcome = try zsh.run("-n", file)
     #expect(outcome.status == 0 && outcome.complaint.isEmpty, "\(outcome.complaint)")
+    var wrong: [String] = []
     // Users can install the completions in two ways: by sourcing the file, or by putting the file in a folder
     // of functions.
-    var wrong: [String] = []
     for install in ["source '\(file)'", "fpath=('\(folder.path)' $fpath) && compinit -u -D"] {
       let script = "autoload -U compinit && compinit -u -D && \(install) && print -r -- $_comps[dugout]"
       let installed = try zsh.run("-f", "-c", script)

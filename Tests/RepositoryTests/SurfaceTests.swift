@@ -52,6 +52,7 @@ import Testing
       if !isHere { wrong.append("not declared so in \(entry.type): \(entry.here.text)") }
       covered += isHere ? 1 : 0
     }
+    #expect(!list.kin.isEmpty)
     for (type, expected) in list.kin {
       let missing = expected.subtracting(try #require(kin[type], "there is no \(type)")).sorted()
       if !missing.isEmpty { wrong.append("\(type) is no \(missing.joined(separator: ", "))") }

@@ -213,9 +213,9 @@ extension StreamBaseKitTests {
         await fetch(stream, 1, inOrder[4])
         pages.append(world.keys(stream))
         ends.append(reached(stream))
-        if pages != [Array(inOrder.prefix(5)), Array(inOrder.prefix(6))]
-          || ends != [inOrder[4], inOrder[4], inOrder[4], inOrder[5]]
-        {
+        let expectedPages = [Array(inOrder.prefix(5)), Array(inOrder.prefix(6))]
+        let expectedEnds: [String?] = [inOrder[4], inOrder[4], inOrder[4], inOrder[5]]
+        if pages != expectedPages || ends != expectedEnds {
           wrong.append("\(ordering): \(pages), \(ends)")
         }
       }
