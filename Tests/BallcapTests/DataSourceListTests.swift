@@ -76,12 +76,16 @@ extension BallcapTests {
       source.add(document: try #require(try await Document<Item>.get(id: "new")))
       source.remove(document: Document<Item>(id: "\(rng.roll(12))"))
       #expect(told.count == 2)
-      for change in told {
-        #expect(change.before.applying(change.difference)?.keys == change.after.keys)
+      var wrong: [String] = []
+      for (place, change) in told.enumerated() {
+        let applied = change.before.applying(change.difference)?.keys
         var rows = change.before.keys
         apply(change, to: &rows)
-        #expect(rows == change.after.keys)
+        if applied != change.after.keys || rows != change.after.keys {
+          wrong.append("\(place): \(String(describing: applied)), \(rows), not \(change.after.keys)")
+        }
       }
+      #expect(wrong == [])
       #expect(told[0].before.keys == order.keys)
       #expect(source.map { $0[\.rank] } == source.map { $0[\.rank] }.sorted())
     }
@@ -93,6 +97,7 @@ extension BallcapTests {
       #expect(LongestRise.places(in: [5, 1, 2, 0, 3, 4]) == [1, 2, 4, 5])
       // Compares the result with a search over all subsets.
       var rng = SeededRNG(seed: 7)
+      var wrong: [String] = []
       for _ in 0..<50 {
         var numbers = Array(0..<9)
         for place in numbers.indices { numbers.swapAt(place, rng.roll(9)) }
@@ -102,9 +107,12 @@ extension BallcapTests {
           if chosen == chosen.sorted() { longest = max(longest, chosen.count) }
         }
         let places = LongestRise.places(in: numbers)
-        #expect(places.count == longest && places == places.sorted())
-        #expect(places.map { numbers[$0] } == places.map { numbers[$0] }.sorted())
+        let kept = places.map { numbers[$0] }
+        if places.count != longest || places != places.sorted() || kept != kept.sorted() {
+          wrong.append("\(numbers): \(places), and the longest has \(longest)")
+        }
       }
+      #expect(wrong == [])
     }
 
     // MARK: Long lists
@@ -160,12 +168,14 @@ extension BallcapTests {
         return $0[\.rank] < $1[\.rank]
       }
       (comparisons, Compared.count) = (0, 0)
+      var wrong: [String] = []
       for id in 0..<100 {
         source.add(document: item("new\(id)", id * 77 + 1))
         source.remove(document: item("none\(id)", 0))
         source.remove(document: item("\(id * 40)", 0))
-        #expect(source.firstIndex(of: item("no\(id)", 0)) == nil)
+        if source.firstIndex(of: item("no\(id)", 0)) != nil { wrong.append("no\(id)") }
       }
+      #expect(wrong == [])
       #expect(source.count == 5000)
       // Placing an element takes about twenty calls of the sort predicate. Models are compared only if they
       // may have changed since they were placed.
@@ -193,13 +203,19 @@ extension BallcapTests {
       source.remove(document: all[1])
       #expect(source.documents.keys == ["2", "3"])
       #expect(told.count == 3)
-      for change in told {
-        #expect(change.before.applying(change.difference)?.keys == change.after.keys)
+      var wrong: [String] = []
+      for (place, change) in told.enumerated() {
+        let applied = change.before.applying(change.difference)?.keys
         var rows = change.before.keys
         apply(change, to: &rows)
-        #expect(rows == change.after.keys)
-        #expect(change.countBefore == change.before.count)
+        if applied != change.after.keys || rows != change.after.keys {
+          wrong.append("\(place): \(String(describing: applied)), \(rows), not \(change.after.keys)")
+        }
+        if change.countBefore != change.before.count {
+          wrong.append("\(place): \(change.countBefore) before")
+        }
       }
+      #expect(wrong == [])
       #expect(told[1].changes.deletions.keys == ["0", "0"])
     }
 
@@ -240,27 +256,32 @@ extension BallcapTests {
     @Test func secondLoopStartsWithTheFullState() async throws {
       for (rank, id) in ["a", "b", "c"].enumerated() { try await save(id, rank) }
       let source = Document<Item>.order(by: "rank").dataSource()
+      var keys: [String] = []
       for try await change in source.changes {
-        #expect(change.after.keys == ["a", "b", "c"])
+        keys = change.after.keys
         break
       }
+      #expect(keys == ["a", "b", "c"])
       try await items.document("a").delete()
       try await save("b", 9, name: "edited")
       try await save("d", 3)
       var rows: [String] = []
+      var countBefore: Int?
       for try await change in source.changes {
-        #expect(change.before.isEmpty)
+        countBefore = change.before.count
         apply(change, to: &rows)
         break
       }
+      #expect(countBefore == 0)
       #expect(rows == ["c", "d", "b"])
       #expect(source.map(\.id) == rows && source.last?.data?.name == "edited")
       // An iterator that is created but not advanced has no effect.
       _ = source.changes.makeAsyncIterator()
       for try await change in source.changes {
-        #expect(change.after.keys == rows)
+        keys = change.after.keys
         break
       }
+      #expect(keys == rows)
     }
 
     @Test func pagesStayLoadedWhenANewLoopBegins() async throws {
@@ -270,13 +291,15 @@ extension BallcapTests {
       try await source.next()
       #expect(source.map(\.id) == ["0", "1", "2", "3"])
       try await items.document("1").delete()
+      var (before, after): ([String], [String]) = ([], [])
       for try await change in source.changes {
-        // The documents of the first page are live again, and a document of the second page has moved up to
-        // the first page.
-        #expect(change.before.keys == ["2", "3"])
-        #expect(change.after.keys == ["0", "2", "3"])
+        (before, after) = (change.before.keys, change.after.keys)
         break
       }
+      // The documents of the first page are live again, and a document of the second page has moved up to the
+      // first page.
+      #expect(before == ["2", "3"])
+      #expect(after == ["0", "2", "3"])
     }
 
     @Test func newLoopDoesNotWaitForRetrievalsOfThePreviousLoop() async throws {
@@ -334,15 +357,18 @@ extension BallcapTests {
       }
       defer { registration.remove() }
       var rows: [String] = []
+      var wrong: [String] = []
       func show(_ snapshot: QuerySnapshot) {
         for change in snapshot.documentChanges {
           if change.type != .added {
-            #expect(rows[Int(change.oldIndex)] == change.document.documentID)
+            let (row, id) = (Int(change.oldIndex), change.document.documentID)
+            if rows[row] != id { wrong.append("row \(row) is \(rows[row]), not \(id)") }
             rows.remove(at: Int(change.oldIndex))
           }
           if change.type != .removed { rows.insert(change.document.documentID, at: Int(change.newIndex)) }
         }
-        #expect(rows == snapshot.documents.map(\.documentID) && rows.count == snapshot.count)
+        let ids = snapshot.documents.map(\.documentID)
+        if rows != ids || rows.count != snapshot.count { wrong.append("\(rows), not \(ids)") }
       }
       show(await heard.next())
       #expect(rows == ["0", "2", "4", "6"])
@@ -358,8 +384,10 @@ extension BallcapTests {
         try await batch.commit()
         show(await heard.next())
         let all = try await items.order(by: "rank").getDocuments().documents
-        #expect(rows == all.filter { ($0["rank"] as? Int ?? 1) % 2 == 0 }.map(\.documentID))
+        let even = all.filter { ($0["rank"] as? Int ?? 1) % 2 == 0 }.map(\.documentID)
+        if rows != even { wrong.append("step \(step): \(rows), not \(even)") }
       }
+      #expect(wrong == [])
     }
 
     @Test func loopOverAPredicateQueryGetsOnlyAcceptedDocuments() async throws {

@@ -84,10 +84,12 @@ extension BallcapTests {
         sound.hear(isSound && TestApp.isCallbackQueue)
       }.listen()
       #expect(await sound.next())
+      var told: [Bool] = []
       for index in 0..<5 {
         try await save("b\(index)")
-        #expect(await sound.next())
+        told.append(await sound.next())
       }
+      #expect(told == [true, true, true, true, true])
     }
 
     @Test func latestUpdateComesFirstUnlessTheQueryHasAnOrder() async throws {
@@ -132,15 +134,22 @@ extension BallcapTests {
       app.onCallbackQueue { for index in 15..<25 { source[index].data?.rank = 1000 + index } }
       for rank in stride(from: 5, to: 400, by: 20) { try await save("new\(rank)", rank) }
       var last: ItemSource.Snapshot?
+      var wrong: [String] = []
       // Several changes may be reported as one.
       while last.map({ $0.after.count < 60 }) ?? true {
         let snapshot = await heard.next()
         app.onCallbackQueue {
-          #expect(snapshot.before.applying(snapshot.difference)?.keys == snapshot.after.keys)
-          if let last { #expect(last.after.keys == snapshot.before.keys) }
+          let applied = snapshot.before.applying(snapshot.difference)?.keys
+          if applied != snapshot.after.keys {
+            wrong.append("\(String(describing: applied)), not \(snapshot.after.keys)")
+          }
+          if let last, last.after.keys != snapshot.before.keys {
+            wrong.append("\(snapshot.before.keys) after \(last.after.keys)")
+          }
         }
         last = snapshot
       }
+      #expect(wrong == [])
       let new = ids(source).filter { $0.hasPrefix("new") }.compactMap { Int($0.dropFirst(3)) }
       #expect(new == new.sorted())
     }

@@ -17,6 +17,7 @@ import Testing
     var rng = SeededRNG(seed: seed)
     var list = DocumentList<Document<Item>>([], .user { $0[\.rank] < $1[\.rank] })
     var model: [Int: Int] = [:]
+    var wrong: [String] = []
     for step in 0..<400 {
       let before = list.elements
       _ = list.takeEdits()
@@ -43,14 +44,21 @@ import Testing
         }
       }
       let elements = list.elements
-      #expect(elements.count == model.count && elements.allSatisfy { model[Int($0.id)!] == $0[\.rank] })
+      let isModel = elements.allSatisfy { model[Int($0.id)!] == $0[\.rank] }
+      if elements.count != model.count || !isModel {
+        wrong.append("step \(step): \(elements.map { "\($0.id) \($0[\.rank])" }), not \(model)")
+      }
       let undone = DocumentList.undo(list.takeEdits(), in: elements)
-      #expect(
-        undone.map(ObjectIdentifier.init) == before.map(ObjectIdentifier.init), "seed \(seed), step \(step)")
+      if undone.map(ObjectIdentifier.init) != before.map(ObjectIdentifier.init) {
+        wrong.append("step \(step): \(undone.map(\.id)), not \(before.map(\.id))")
+      }
       for (index, element) in elements.enumerated() {
-        #expect(list.index(of: element.documentReference) == index && list[index] === element)
+        if list.index(of: element.documentReference) != index || list[index] !== element {
+          wrong.append("step \(step): the index of \(element.id) is not \(index)")
+        }
       }
     }
+    #expect(wrong == [])
     list.sort()
     #expect(list.elements.map { $0[\.rank] } == model.values.sorted())
   }

@@ -104,11 +104,13 @@ extension BallcapTests {
       let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       let code = try Self.code(in: folder)
       #expect(Self.table.map(\.number) == Array(1...38))
+      var wrong: [String] = []
       for (number, fault, tests) in Self.table {
-        for test in tests {
-          #expect(code.contains("func \(test)("), "\(number), \(fault): there is no test \(test)")
+        for test in tests where !code.contains("func \(test)(") {
+          wrong.append("\(number), \(fault): there is no test \(test)")
         }
       }
+      #expect(wrong == [])
       print("faults of the original: \(Self.table.filter { !$0.tests.isEmpty }.count)/38 with a test")
     }
 
@@ -141,7 +143,9 @@ extension BallcapTests {
           asked.hear(true)
         }.listen()
       }
-      for _ in sources { #expect(await asked.next()) }
+      var asks: [Bool] = []
+      for _ in sources { asks.append(await asked.next()) }
+      #expect(asks == Array(repeating: true, count: 200))
       let told = Heard<[String]>()
       let other = Document<User>.query.dataSource()
         .onChanged { _, change in told.hear(change.after.keys) }
@@ -149,7 +153,9 @@ extension BallcapTests {
       #expect(await told.next() == ["ada"])
       app.onCallbackQueue { for source in sources { source.onChanged { _, _ in asked.hear(false) } } }
       answers.giveAll()
-      for _ in sources { #expect(await !asked.next()) }
+      asks = []
+      for _ in sources { asks.append(await asked.next()) }
+      #expect(asks == Array(repeating: false, count: 200))
       #expect(app.onCallbackQueue { sources.allSatisfy { $0.count == 1 } })
       other.stop()
     }

@@ -54,10 +54,13 @@ extension BallcapTests {
 
     @Test func invalidArrayElementIsAnEncodingError() async {
       struct Table: Codable, Modelable { var rows: OperableArray<[Int]> = [] }
+      var wrong: [String] = []
       for rows in [OperableArray<[Int]>.arrayUnion([[1]]), .arrayRemove([[1]]), .value([[1]])] {
         let table = Document<Table>(id: "t", from: Table(rows: rows))
-        #expect(await outcome { table.save(completion: $0) } is EncodingError, "\(rows)")
+        let error = await outcome { table.save(completion: $0) }
+        if !(error is EncodingError) { wrong.append("\(rows): \(String(describing: error))") }
       }
+      #expect(wrong == [])
     }
 
     @Test func arrayOperatorsAcceptNonScalarElements() async throws {

@@ -18,6 +18,7 @@ extension BallcapTests {
       let other = try Firestore.open(at: app.folder.appendingPathComponent("other"))
       let few = try await Self.read(Firestore.firestore()) + Self.read(other)
       var random = SeededRandom(seed: 20_261_123)
+      var wrong: [String] = []
       for countMax in [1, 5, 300] {
         var journal = ReadJournal(countMax: countMax)
         var all: [DocumentSnapshot] = []
@@ -28,19 +29,26 @@ extension BallcapTests {
           if Int.random(in: 0..<4, using: &random) > 0 { pick = few.randomElement(using: &random)! }
           journal.add(pick)
           all.append(pick)
-          #expect(journal.slots <= 2 * (countMax + 1))
+          if journal.slots > 2 * (countMax + 1) {
+            wrong.append("\(countMax), step \(step): \(journal.slots) slots")
+          }
           guard step % 997 == 996 || countMax == 5 && step % 11 == 0 else { continue }
           let count = journal.count
           let kept = journal.take()
-          #expect(kept == Array(all.suffix(kept.count)))
-          #expect(kept.count == count)
-          #expect(kept.count >= min(all.count, countMax))
-          #expect(kept.count < countMax + ReadJournal.pieceCountMax)
+          if kept != Array(all.suffix(kept.count)) || kept.count != count {
+            wrong.append("\(countMax), step \(step): kept \(kept.count) of \(count)")
+          }
+          if kept.count < min(all.count, countMax) || kept.count >= countMax + ReadJournal.pieceCountMax {
+            wrong.append("\(countMax), step \(step): kept \(kept.count) of all \(all.count)")
+          }
           let rest = journal.take()
-          #expect(journal.count == 0 && rest.isEmpty)
+          if journal.count != 0 || !rest.isEmpty {
+            wrong.append("\(countMax), step \(step): \(journal.count) and \(rest.count) are left")
+          }
           all = []
         }
       }
+      #expect(wrong == [])
       try await other.terminate()
     }
 
@@ -52,11 +60,15 @@ extension BallcapTests {
       // One snapshot is absent and one is large, so neither is packed.
       #expect(taken.count == snapshots.count - 2)
       #expect(packed.snapshots == taken)
-      for (copy, original) in zip(packed.snapshots, taken) {
-        #expect(copy !== original)
-        #expect(copy.reference == original.reference && copy.version == original.version)
-        #expect(copy.metadata == original.metadata)
+      var wrong: [String] = []
+      for (index, (copy, original)) in zip(packed.snapshots, taken).enumerated() {
+        if copy === original || copy.reference != original.reference || copy.version != original.version
+          || copy.metadata != original.metadata
+        {
+          wrong.append("\(index): \(copy), \(original)")
+        }
       }
+      #expect(wrong == [])
       packed.removeAll()
       #expect(packed.count == 0 && packed.byteCount == 0 && packed.snapshots.isEmpty)
     }
@@ -86,11 +98,14 @@ extension BallcapTests {
         return try await people.document("\(name)-c").getDocument()
       }
       let snapshots = [try await read("old"), try await read("new"), try await read("newest")]
+      var wrong: [String] = []
       for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2, 1]] {
         var packed = PackedSnapshots()
         for place in order { packed.append(snapshots[place]) }
-        #expect(packed.snapshots == order.map { snapshots[$0] })
+        let expected = order.map { snapshots[$0] }
+        if packed.snapshots != expected { wrong.append("\(order): \(packed.snapshots)") }
       }
+      #expect(wrong == [])
     }
 
     /// Returns snapshots of documents with equal fields, with several shapes, and with a long path, and of

@@ -113,14 +113,20 @@ extension BallcapTests {
       try await games.get()
       let players = Player.query.dataSource()
       try await players.get()
+      var wrong: [String] = []
       for objects in [games.documents, players.documents] as [[Object]] {
-        #expect(objects.map(\.id) == ["a", "b", "c"])
+        let ids = objects.map(\.id)
         let created = objects[0].createdAt
-        #expect(created.dateValue() >= before.addingTimeInterval(-0.001))
-        #expect(created.dateValue() <= Date().addingTimeInterval(0.001))
-        #expect(objects.allSatisfy { $0.createdAt == created && $0.updatedAt == created })
-        #expect(objects.allSatisfy { $0.snapshot?.exists == true })
+        let isNew =
+          created.dateValue() >= before.addingTimeInterval(-0.001)
+          && created.dateValue() <= Date().addingTimeInterval(0.001)
+        let areAlike = objects.allSatisfy { $0.createdAt == created && $0.updatedAt == created }
+        let exist = objects.allSatisfy { $0.snapshot?.exists == true }
+        if ids != ["a", "b", "c"] || !isNew || !areAlike || !exist {
+          wrong.append("\(ids), created \(created), new \(isNew), alike \(areAlike), exist \(exist)")
+        }
       }
+      #expect(wrong == [])
       #expect(games.documents[0].data?.points == 3 && players.documents[0].data?.name == "ada")
     }
 

@@ -10,14 +10,21 @@ import Testing
     var cache = RecentValues<Int, Int>(countMax: 8, costMax: 40)
     /// The entries, the oldest first.
     var list: [(key: Int, value: Int, cost: Int)] = []
+    var wrong: [String] = []
     for step in 0..<4000 {
       let key = rng.roll(16)
       switch rng.roll(10) {
       case 0:
-        #expect(cache.remove(key) == list.first { $0.key == key }?.value)
+        let (removed, known) = (cache.remove(key), list.first { $0.key == key }?.value)
+        if removed != known {
+          wrong.append("step \(step): \(String(describing: removed)), not \(String(describing: known))")
+        }
         list.removeAll { $0.key == key }
       case 1..<5:
-        #expect(cache.value(for: key) == list.first { $0.key == key }?.value)
+        let (value, known) = (cache.value(for: key), list.first { $0.key == key }?.value)
+        if value != known {
+          wrong.append("step \(step): \(String(describing: value)), not \(String(describing: known))")
+        }
         if let index = list.firstIndex(where: { $0.key == key }) { list.append(list.remove(at: index)) }
       default:
         let cost = rng.roll(12)
@@ -26,8 +33,12 @@ import Testing
         list.append((key, step, cost))
         while list.count > 8 || list.reduce(0, { $0 + $1.cost }) > 40 { list.removeFirst() }
       }
-      #expect(cache.count == list.count && cache.cost == list.reduce(0) { $0 + $1.cost })
+      let costs = list.reduce(0) { $0 + $1.cost }
+      if cache.count != list.count || cache.cost != costs {
+        wrong.append("step \(step): \(cache.count) for \(cache.cost), not \(list.count) for \(costs)")
+      }
     }
+    #expect(wrong == [])
     cache.removeAll()
     #expect(cache.count == 0 && cache.cost == 0)
   }

@@ -88,13 +88,15 @@ import Testing
   }
 
   @Test func aNameMayHoldLettersDigitsHyphensAndUnderscores() throws {
+    var wrong: [String] = []
     for base in ["aZ09-_", "é", "球場"] {
       let name = base + freshName()
       FirebaseApp.configure(name: name, options: plainOptions())
       let app = try #require(FirebaseApp.app(name: name))
-      #expect(app.name == name)
+      if app.name != name { wrong.append("\(name): \(app.name)") }
       app.delete { _ in }
     }
+    #expect(wrong == [])
   }
 
   // MARK: Options
@@ -267,15 +269,18 @@ import Testing
 
   @Test func manyThreadsMayConfigureFindAndDelete() {
     DispatchQueue.concurrentPerform(iterations: 8) { _ in
+      var wrong: [String] = []
       for _ in 0..<50 {
         let name = freshName()
         FirebaseApp.configure(name: name, options: plainOptions())
         let app = FirebaseApp.app(name: name)
-        #expect(app != nil)
-        #expect(FirebaseApp.allApps?[name] === app)
-        app?.delete { #expect($0) }
-        #expect(FirebaseApp.app(name: name) == nil)
+        if app == nil || FirebaseApp.allApps?[name] !== app { wrong.append("\(name) is not configured") }
+        app?.delete { isDeleted in
+          if !isDeleted { wrong.append("\(name) was not deleted") }
+        }
+        if FirebaseApp.app(name: name) != nil { wrong.append("\(name) is left") }
       }
+      #expect(wrong == [])
     }
   }
 }

@@ -160,11 +160,16 @@ import Testing
   @Test func manyThreadsMayReadAndChangeOptions() {
     let options = plainOptions()
     DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      var wrong: [String] = []
       for round in 0..<200 {
         options.projectID = "project-\(thread)-\(round)"
-        #expect(options.projectID?.hasPrefix("project-") == true)
-        #expect((options.copy() as? FirebaseOptions)?.googleAppID == "id")
+        let project = options.projectID
+        let id = (options.copy() as? FirebaseOptions)?.googleAppID
+        if project?.hasPrefix("project-") != true || id != "id" {
+          wrong.append("\(round): \(String(describing: project)), \(String(describing: id))")
+        }
       }
+      #expect(wrong == [])
     }
   }
 }

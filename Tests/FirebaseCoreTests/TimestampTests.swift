@@ -107,12 +107,15 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
 
   @Test func theDateClosestBelowAWholeSecondStaysBelow() {
     let reference = Date(timeIntervalSince1970: 0).timeIntervalSinceReferenceDate
+    var wrong: [String] = []
     for second in -3...3 {
       let below = Date(timeIntervalSinceReferenceDate: (reference + Double(second)).nextDown)
       let timestamp = Timestamp(date: below)
-      #expect(timestamp.seconds == Int64(second) - 1)
-      #expect(timestamp.nanoseconds > 999_999_000)
+      if timestamp.seconds != Int64(second) - 1 || timestamp.nanoseconds <= 999_999_000 {
+        wrong.append("\(second): \(timestamp)")
+      }
     }
+    #expect(wrong == [])
   }
 
   @Test func theDateOfATimestampIsItsInstant() {
@@ -144,14 +147,17 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
       first, Timestamp(seconds: -2, nanoseconds: 999_999_999), Timestamp(seconds: -1, nanoseconds: 0),
       Timestamp(seconds: -1, nanoseconds: 1), Timestamp(seconds: 0, nanoseconds: 0), last,
     ]
+    var wrong: [String] = []
     for (left, one) in ascending.enumerated() {
       for (right, other) in ascending.enumerated() {
-        #expect((one < other) == (left < right))
+        if (one < other) != (left < right) { wrong.append("\(one) < \(other) is \(one < other)") }
         let expected: ComparisonResult =
           left < right ? .orderedAscending : left > right ? .orderedDescending : .orderedSame
-        #expect(one.compare(other) == expected)
+        let order = one.compare(other)
+        if order != expected { wrong.append("\(one) and \(other): \(order.rawValue)") }
       }
     }
+    #expect(wrong == [])
     #expect(ascending.reversed().sorted() == ascending)
   }
 

@@ -143,13 +143,11 @@ private struct Names: Codable {
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Name.self)
     let asked = decoder.userInfo.values.first as? [String] ?? []
-    entries = try asked.compactMap { name in
-      guard container.contains(Name(name)) else {
-        #expect(try container.decodeIfPresent(Int.self, forKey: Name(name)) == nil)
-        return nil
-      }
-      return (name, try container.decode(Int.self, forKey: Name(name)))
+    entries = try asked.filter { container.contains(Name($0)) }.map { name in
+      (name, try container.decode(Int.self, forKey: Name(name)))
     }
+    let absent = asked.filter { !container.contains(Name($0)) }
+    #expect(try absent.filter { try container.decodeIfPresent(Int.self, forKey: Name($0)) != nil } == [])
     #expect(container.allKeys.count == entries.count)
   }
 
@@ -211,11 +209,16 @@ private struct Names: Codable {
     document.setData(mixed, merge: true)
     let read = try document.read(as: Lists.self)
     #expect(read.doubles == [1, 0.5] && read.numbers == [1, 2] && read.name == nil && read.share == 2)
+    var accepted: [String] = []
     for wrong in [["texts": ["a", 1] as [Any]], ["numbers": [0.5]], ["some": ["a", NSNull()] as [Any]]] {
       document.setData(wrong, merge: true)
-      #expect(throws: DecodingError.self) { try document.read(as: Lists.self) }
+      do {
+        _ = try document.read(as: Lists.self)
+        accepted.append("\(wrong)")
+      } catch is DecodingError {}
       try document.setData(from: lists)
     }
+    #expect(accepted == [])
   }
 
   @Test(arguments: 0..<50) func fieldNamesAreComparedByTheirBytes(_ seed: UInt64) throws {
@@ -232,23 +235,32 @@ private struct Names: Codable {
   }
 
   @Test func nastyStringsSurviveByteForByte() throws {
+    var wrong: [String] = []
     for string in nastyStrings {
       let value = try #require(try stored(string))
-      #expect(value == .string(string))
-      #expect(Array(try decoder.field(String.self, from: value).utf8) == Array(string.utf8))
+      let field = try decoder.field(String.self, from: value)
       let dictionary = try encoder.encode(Box(value: string))
-      #expect(Array(try decoder.decode(Box<String>.self, from: dictionary).value.utf8) == Array(string.utf8))
+      let boxed = try decoder.decode(Box<String>.self, from: dictionary).value
+      if value != .string(string) || Array(field.utf8) != Array(string.utf8)
+        || Array(boxed.utf8) != Array(string.utf8)
+      {
+        wrong.append("\(string.debugDescription): \(value), \(Array(field.utf8)), \(Array(boxed.utf8))")
+      }
     }
+    #expect(wrong == [])
   }
 
   @Test func extremeNumbersSurvive() throws {
+    var wrong: [String] = []
     for number in [Int64.min, .max, 0, -1, 1 << 53 + 1] {
-      #expect(try decoder.field(Int64.self, from: try #require(try stored(number))) == number)
-      #expect(try decoder.field(Int64.self, from: try #require(try encoder.field(number))) == number)
+      let read = try decoder.field(Int64.self, from: try #require(try stored(number)))
+      let back = try decoder.field(Int64.self, from: try #require(try encoder.field(number)))
+      if read != number || back != number { wrong.append("\(number): \(read), \(back)") }
     }
     for number in [Double.greatestFiniteMagnitude, .leastNonzeroMagnitude, -0.0, 0.1, 1e22] {
       let back = try decoder.field(Double.self, from: try #require(try encoder.field(number)))
-      #expect(back.bitPattern == number.bitPattern)
+      if back.bitPattern != number.bitPattern { wrong.append("\(number): \(back)") }
     }
+    #expect(wrong == [])
   }
 }

@@ -95,10 +95,15 @@ import Testing
   /// A composite filter that joins itself with itself doubles in size at each step.
   @Test func anExponentiallyLargeFilterIsRefusedWhenItRuns() throws {
     let leaf = Filter.whereField("n", isEqualTo: 1)
-    for join in [Filter.orFilter, Filter.andFilter] {
+    var accepted: [String] = []
+    for (place, join) in [Filter.orFilter, Filter.andFilter].enumerated() {
       let nest = (0..<200).reduce(leaf) { nest, _ in join([nest, nest]) }
-      #expect(throws: (any Error).self) { try collection.whereFilter(nest).whereFilter(nest).read() }
+      do {
+        _ = try collection.whereFilter(nest).whereFilter(nest).read()
+        accepted.append(place == 0 ? "or" : "and")
+      } catch {}
     }
+    #expect(accepted == [])
   }
 
   @Test func compositeFiltersWithFewerThanTwoPartsAreSimplified() throws {
@@ -113,10 +118,15 @@ import Testing
 
   @Test func anOversizedQueryAcceptsCursorsForAllOrders() {
     let query = Chain.orders.built(from: collection, length: 150)
+    var wrong: [String] = []
     for count in [1, 101, 150] {
       let cursor = query.start(at: Array(0..<count)).end(before: Array(0..<count))
-      #expect(cursor != query)
-      #expect(throws: (any Error).self) { try cursor.read() }
+      if cursor == query { wrong.append("\(count): the cursor is ignored") }
+      do {
+        _ = try cursor.read()
+        wrong.append("\(count): the query was accepted")
+      } catch {}
     }
+    #expect(wrong == [])
   }
 }

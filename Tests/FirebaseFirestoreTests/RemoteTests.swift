@@ -178,25 +178,22 @@ import Testing
     let (counts, tellCount) = AsyncStream<Int>.makeStream()
     let (codes, tellCode) = AsyncStream<Int>.makeStream()
     _ = rooms.addSnapshotListener { snapshot, _ in tellCount.yield(snapshot?.count ?? -1) }
-    for await count in counts {
-      #expect(count == 0)
-      break
-    }
-    for (_, query) in Complaint.queriesBeyondLimits {
+    var count = counts.makeAsyncIterator()
+    #expect(await count.next() == 0)
+    var listenerCode = codes.makeAsyncIterator()
+    var wrong: [String] = []
+    for (message, query) in Complaint.queriesBeyondLimits {
       let query = query(rooms)
       _ = query.addSnapshotListener { _, error in tellCode.yield((error as NSError?)?.code ?? 0) }
-      for await code in codes {
-        #expect(code == 3)
-        break
-      }
-      #expect(await code { _ = try await query.getDocuments() } == 3)
-      #expect(await code { _ = try await query.getDocuments(source: .server) } == 3)
+      let found = [
+        await listenerCode.next(), await code { _ = try await query.getDocuments() },
+        await code { _ = try await query.getDocuments(source: .server) },
+      ]
+      if found != [3, 3, 3] { wrong.append("\(message): \(found)") }
     }
+    #expect(wrong == [])
     try await rooms.document("eros").setData(["n": 1])
-    for await count in counts {
-      #expect(count == 1)
-      break
-    }
+    #expect(await count.next() == 1)
     #expect(try await rooms.getDocuments(source: .server).count == 1)
     try await firestore.terminate()
   }

@@ -34,14 +34,15 @@ import Testing
       }
       let document = firestore.document("people/\(count)")
       document.setData(fields)
-      #expect(try document.read(as: Renamed.self, decoder: decoder).yearOfBirth == 1815)
+      try #require(try document.read(as: Renamed.self, decoder: decoder).yearOfBirth == 1815)
       return try allocations { _ = try document.read(as: Renamed.self, decoder: decoder) }
     }
     print("allocations of a typed get with a strategy for keys, of \(counts) fields: \(typed)")
     // A build without optimization makes six allocations per name.
-    for (count, fields) in zip(typed, counts) {
-      #expect(count - typed[0] <= Double(7 * (fields - counts[0])), "\(typed)")
+    let large = zip(typed, counts).filter { count, fields in
+      count - typed[0] > Double(7 * (fields - counts[0]))
     }
+    #expect(large.map { $0.1 } == [], "\(typed)")
   }
 
   @Test(.enabled(if: allocations_are_counted()))
@@ -65,7 +66,7 @@ import Testing
     for (place, count) in counts.enumerated() {
       print("| \(count) | \(typed[place]) | \(dictionaries[place]) |")
     }
-    for count in typed { #expect(abs(count - typed[0]) <= 1, "\(typed)") }
+    #expect(typed.filter { abs($0 - typed[0]) > 1 } == [], "\(typed)")
     #expect(typed[0] <= Self.allocationsMax, "\(typed[0]) allocations for each typed get")
     // Shows that the expectations above can fail.
     #expect(dictionaries[3] > dictionaries[0] + 1900)

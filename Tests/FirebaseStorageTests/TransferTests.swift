@@ -86,14 +86,15 @@ struct TransferTests {
     let link = bucket.folder.appendingPathComponent("link")
     let file = try bucket.file("file", Data("x".utf8))
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+    let end = "is not reachable. Ensure file URL is not a directory, symbolic link, or invalid url."
+    var wrong: [String] = []
     for url in [bucket.folder, bucket.folder.appendingPathComponent("missing"), link] {
       let error = try await storageError { _ = try await bucket.root.child("p").putFileAsync(from: url) }
-      #expect((error as NSError).code == -13000)
-      #expect(
-        error.localizedDescription
-          == "File at URL: \(url) is not reachable. Ensure file URL is not a directory, symbolic link, or invalid "
-          + "url.")
+      if (error as NSError).code != -13000 || error.localizedDescription != "File at URL: \(url) \(end)" {
+        wrong.append("\(error)")
+      }
     }
+    #expect(wrong == [])
     #expect(
       try await storageError { _ = try await bucket.root.child("p").getMetadata() }.code == .objectNotFound)
   }
@@ -134,16 +135,21 @@ struct TransferTests {
     ]
     // The null device. Only root may create it.
     if mknod(path("device"), S_IFCHR | 0o600, (1 << 8) | 3) == 0 { kinds["device"] = "is a device" }
+    var wrong: [String] = []
     for (name, kind) in kinds {
       let before = try FileManager.default.attributesOfItem(atPath: path(name))[.type] as? FileAttributeType
       let url = URL(fileURLWithPath: path(name))
       let error = try await storageError { _ = try await reference.writeAsync(toFile: url) }
-      #expect(error.code == .unknown)
-      #expect(
-        error.localizedDescription.hasPrefix("\(path(name)) \(kind), which a download does not replace"))
+      let text = "\(path(name)) \(kind), which a download does not replace"
+      if error.code != .unknown || !error.localizedDescription.hasPrefix(text) {
+        wrong.append("\(name): \(error)")
+      }
       let after = try FileManager.default.attributesOfItem(atPath: path(name))[.type] as? FileAttributeType
-      #expect(before == after, "\(name)")
+      if before != after {
+        wrong.append("\(name): \(String(describing: before)), \(String(describing: after))")
+      }
     }
+    #expect(wrong == [])
     #expect(try Data(contentsOf: target) == Data("before".utf8))
     #expect(!FileManager.default.fileExists(atPath: path("nowhere")))
     let names = try FileManager.default.contentsOfDirectory(atPath: bucket.folder.path)
@@ -165,11 +171,16 @@ struct TransferTests {
       store.appendingPathComponent("new"), link.appendingPathComponent("LOCK"),
       store.appendingPathComponent("blobs/../LOCK"), bucket.folder.appendingPathComponent(content),
     ]
+    var wrong: [String] = []
     for url in places {
       let error = try await storageError { _ = try await reference.writeAsync(toFile: url) }
-      #expect(error.code == .unknown)
-      #expect(error.localizedDescription.contains("lies in the store \(store.path)"), "\(url)")
+      if error.code != .unknown
+        || !error.localizedDescription.contains("lies in the store \(store.path)")
+      {
+        wrong.append("\(url): \(error)")
+      }
     }
+    #expect(wrong == [])
     #expect(!FileManager.default.fileExists(atPath: store.appendingPathComponent("new").path))
     #expect(try await reference.data(maxSize: .max) == bytes)
     await bucket.restart()
@@ -227,17 +238,21 @@ struct TransferTests {
       { try await reference.delete() },
       { _ = try await reference.writeAsync(toFile: self.bucket.folder.appendingPathComponent("out")) },
     ]
-    for call in calls {
+    var wrong: [String] = []
+    for (index, call) in calls.enumerated() {
       let error = try await storageError(call)
       guard case .objectNotFound(let object, let details) = error else {
-        Issue.record("\(error)")
+        wrong.append("call \(index): \(error)")
         continue
       }
-      #expect(object == "no/such")
-      #expect(details["ResponseErrorCode"] as? Int == 404)
-      #expect((error as NSError).domain == "FIRStorageErrorDomain")
-      #expect((error as NSError).code == -13010)
+      let bridged = error as NSError
+      if object != "no/such" || details["ResponseErrorCode"] as? Int != 404
+        || bridged.domain != "FIRStorageErrorDomain" || bridged.code != -13010
+      {
+        wrong.append("call \(index): \(error)")
+      }
     }
+    #expect(wrong == [])
   }
 
   @Test func deletingTwiceFindsNothingTheSecondTime() async throws {

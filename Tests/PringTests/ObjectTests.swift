@@ -89,9 +89,8 @@ extension PringTests {
           "count2": 3,
         ])
       let fresh = Everything(id: "a")
-      for name in ["text", "count", "small", "flag", "ratio", "date", "names", "bytes", "link", "doubles"] {
-        #expect(UntypedForm.areSame(read[name], fresh[name]), "\(name)")
-      }
+      let names = ["text", "count", "small", "flag", "ratio", "date", "names", "bytes", "link", "doubles"]
+      #expect(names.filter { !UntypedForm.areSame(read[$0], fresh[$0]) } == [])
       #expect(read.target == nil && read.updateValue.isEmpty)
     }
 

@@ -47,9 +47,7 @@ extension PringTests {
         .on { _, change in if case .update(let change) = change { heard.hear("+\(change.insertions)") } }
         .onCompleted { _, members in heard.hear("completed \(members.count)") }
         .next { heard.hear("last \($0)") }
-      for expected in ["last false", "+[0]", "+[1]", "completed 2"] {
-        #expect(await heard.next() == expected)
-      }
+      #expect(await heard.next(4) == ["last false", "+[0]", "+[1]", "completed 2"])
     }
 
     @Test func anAsyncParsedObjectArrivesWithoutARetainedDataSource() async throws {
@@ -80,7 +78,7 @@ extension PringTests {
         .onError { _, error in heard.hear("\(error.kind)") }
         .onCompleted { _, items in heard.hear("completed \(items.count)") }
         .get()
-      for expected in ["timeout", "completed 0"] { #expect(await heard.next() == expected) }
+      #expect(await heard.next(2) == ["timeout", "completed 0"])
     }
 
     // MARK: Lifetime

@@ -50,6 +50,7 @@ import Testing
   @Test func queriesFindDocumentsByName() throws {
     let folder = try TemporaryFolder()
     try fill(folder)
+    var wrong: [String] = []
     for (query, found) in [
       ("users where __name__ >= \"b\"", ["users/bob"]), ("users where __name__ in [\"ada\"]", ["users/ada"]),
       ("users order by __name__ desc", ["users/bob", "users/ada"]),
@@ -58,8 +59,10 @@ import Testing
     ] {
       let documents =
         try object(dugout.run("query", folder.path, query, "--json"))["documents"] as? [[String: Any]]
-      #expect(documents?.compactMap { $0["path"] as? String } == found, "\(query)")
+      let paths = documents?.compactMap { $0["path"] as? String }
+      if paths != found { wrong.append("\(query): \(String(describing: paths))") }
     }
+    #expect(wrong == [])
     let help = try dugout.run("query", "--help").output
     #expect(help.contains("__name__ is the id of a document, where __name__ >= \"a\""), "\(help)")
   }
@@ -221,11 +224,15 @@ import Testing
     #expect(try dugout.run("export", folder.path, lines).output == "5 documents in \(lines)\n")
     #expect(try dugout.run("import", other.path, lines).output == "5 documents imported.\n")
     #expect(try FileManager.default.contentsOfDirectory(atPath: files.path) == ["all.jsonl"])
+    var wrong: [String] = []
     for path in ["all/types", "users/ada", "users/ada/posts/1", "rooms/eros"] {
       let before = try object(dugout.run("get", folder.path, path, "--json"))["fields"] as? NSDictionary
       let after = try object(dugout.run("get", other.path, path, "--json"))["fields"] as? NSDictionary
-      #expect(before == after && before != nil)
+      if before != after || before == nil {
+        wrong.append("\(path): \(String(describing: before)), \(String(describing: after))")
+      }
     }
+    #expect(wrong == [])
     let table = try dugout.run("export", folder.path, "-", "rooms", "--csv")
     #expect(table.output == "path,topic\nrooms/eros,\"love, \"\"true\"\"\"\n")
   }
@@ -252,6 +259,7 @@ import Testing
     #expect(reader.bytes > 9 << 20)
     var most = 0
     var place: UInt64 = 0
+    var wrong: [String] = []
     for line in lines {
       let read = try #require(try reader.next())
       guard read.count == line.utf8.count, read.elementsEqual(line.utf8), reader.lineStart == place else {
@@ -259,9 +267,10 @@ import Testing
         return
       }
       place = min(place + UInt64(line.utf8.count) + 1, reader.bytes)
-      #expect(reader.bytesDone == place)
+      if reader.bytesDone != place { wrong.append("byte \(place): \(reader.bytesDone) bytes done") }
       if line.hasPrefix("line") { most = max(most, reader.bytesHeld) }
     }
+    #expect(wrong == [])
     #expect(try reader.next() == nil)
     // The reader holds at most one chunk and the start of a line from the previous chunk.
     #expect(most <= 2 << 20)
@@ -271,13 +280,17 @@ import Testing
   /// Regression: "where age > 3" without quotes created a file called 3, and the usage did not mention
   /// quotes.
   @Test func aQuerySplitByTheShellGetsAHintAboutQuotes() throws {
+    var wrong: [String] = []
     for line in ["query data users where age", "export data - users limit 3"] {
       let arguments = line.split(separator: " ").map(String.init)
       let outcome = try dugout.run(arguments)
-      #expect(outcome.status == 2)
-      #expect(outcome.complaint.contains("]\nA query stands in quotes, so that"), "\(outcome.complaint)")
-      #expect(outcome.complaint.contains("--help\" tells more."))
+      if outcome.status != 2 || !outcome.complaint.contains("]\nA query stands in quotes, so that")
+        || !outcome.complaint.contains("--help\" tells more.")
+      {
+        wrong.append("\(line): \(outcome)")
+      }
     }
+    #expect(wrong == [])
     #expect(try !dugout.run("query", "data").complaint.contains("quotes"))
     #expect(try !dugout.run("get", "data", "users/ada", "users/bob").complaint.contains("quotes"))
   }
@@ -408,13 +421,15 @@ import Testing
     #expect(none.status == 2 && none.complaint.contains("--json takes no value."), "\(none.complaint)")
     let unknown = try dugout.run("ls", folder.path, "--limits=1").complaint
     #expect(unknown.contains("there is no option --limits=1."), "\(unknown)")
+    var wrong: [String] = []
     for (words, option) in [
       (["ls", folder.path, "--limit="], "--limit"), (["bench", folder.path, "--documents="], "--documents"),
     ] {
       let empty = try dugout.run(words)
       let said = "\(option) needs a whole number above 0, such as \(option) 5, not \"\"."
-      #expect(empty.status == 2 && empty.complaint.contains(said), "\(empty.complaint)")
+      if empty.status != 2 || !empty.complaint.contains(said) { wrong.append("\(words): \(empty)") }
     }
+    #expect(wrong == [])
     let shell = try dugout.run(["shell", folder.path], input: "ls users --limit=1\n")
     #expect(shell.output == two, "\(shell.complaint)")
   }
@@ -453,14 +468,16 @@ import Testing
   @Test func documentFieldsCanBeChangedInTheShell() throws {
     let folder = try TemporaryFolder()
     let lines = "set users/ada {age: 1, `a b`: 2}\nset users/ada --increment age=1 --delete `a b`\n"
+    var wrong: [String] = []
     for (line, said) in [
       ("set users/ada", "line 3: usage: set PATH [FIELDS] [--merge]"),
       ("set users/ada --delete", "line 3: --delete FIELD… needs a value."),
     ] {
       try #require(dugout.run("set", folder.path, "users/ada", "{age: 1, `a b`: 2}").status == 0)
       let outcome = try dugout.run(["shell", folder.path], input: lines + line + "\n")
-      #expect(outcome.status == 2 && outcome.complaint.contains(said), "\(outcome.complaint)")
+      if outcome.status != 2 || !outcome.complaint.contains(said) { wrong.append("\(line): \(outcome)") }
     }
+    #expect(wrong == [])
     #expect(try fields(folder.path, "users/ada") == ["age: 2"])
   }
 
@@ -513,10 +530,14 @@ import Testing
         ["--delete", "address", "age"], "Each further field to remove or to add to has an option of its own."
       ),
     ]
+    var failures: [String] = []
     for (words, said) in wrong {
       let outcome = try dugout.run(["set", folder.path, "users/ada"] + words)
-      #expect(outcome.status == 2 && outcome.complaint.contains(said), "\(words): \(outcome.complaint)")
+      if outcome.status != 2 || !outcome.complaint.contains(said) {
+        failures.append("\(words): \(outcome)")
+      }
     }
+    #expect(failures == [])
     #expect(try fields(folder.path, "users/ada") == ["address:", "city: \"London\"", "age: 1"])
     #expect(try dugout.run("query", folder.path, "users", "--sum=").complaint.contains("--sum\(field)"))
   }
@@ -524,10 +545,14 @@ import Testing
   @Test func anIndexWithARepeatedFieldIsRefused() throws {
     let folder = try TemporaryFolder()
     try fill(folder)
+    var wrong: [String] = []
     for fields in [["age", "age"], ["age", "name", "age:desc"]] {
       let outcome = try dugout.run(["index", "create", folder.path, "users"] + fields)
-      #expect(outcome.status == 2 && outcome.complaint.contains("age is there twice"), "\(outcome.complaint)")
+      if outcome.status != 2 || !outcome.complaint.contains("age is there twice") {
+        wrong.append("\(fields): \(outcome)")
+      }
     }
+    #expect(wrong == [])
     #expect(try dugout.run("index", "list", folder.path).output == "no indexes but that of the names\n")
     #expect(try dugout.run("index", "create", folder.path, "users", "tags[]", "tags").status == 0)
   }
@@ -538,15 +563,19 @@ import Testing
       let text = String(repeating: form.0, count: depth) + "1" + String(repeating: form.1, count: depth)
       return try dugout.run(["set", folder.path, "c/d", "-"], input: "{f: \(text)}")
     }
+    var wrong: [String] = []
     for form in [("{m: ", "}"), ("[{m: ", "}]")] {
       let perLevel = form.0.count { "[{".contains($0) }
-      #expect(try set(20 / perLevel, form).status == 0)
+      let status = try set(20 / perLevel, form).status
+      if status != 0 { wrong.append("\(form), \(20 / perLevel): \(status)") }
       for depth in [20 / perLevel + 1, 99, 101, 10_000 / perLevel] {
         let outcome = try set(depth, form)
-        #expect(outcome.status == 2, "\(depth): \(outcome.status)")
-        #expect(outcome.complaint.contains("Maps and arrays may be nested 20 deep"), "\(outcome.complaint)")
+        if outcome.status != 2 || !outcome.complaint.contains("Maps and arrays may be nested 20 deep") {
+          wrong.append("\(form), \(depth): \(outcome)")
+        }
       }
     }
+    #expect(wrong == [])
   }
 
   @Test func invalidInputIsReported() throws {

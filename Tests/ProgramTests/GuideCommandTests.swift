@@ -104,6 +104,7 @@ import Testing
   private func carryOut(_ page: Page, in folder: String, _ dugout: Program) throws {
     let fences = try Self.fences(of: page.name)
     var commands = 0
+    var wrong: [String] = []
     for fence in fences {
       if fence.language == "sh" {
         let lines = fence.lines.filter { line in !Self.others.contains { line.hasPrefix($0) } }
@@ -113,13 +114,16 @@ import Testing
         for (place, here) in Self.places { script = script.replacing(place, with: here) }
         let outcome = try run(script, in: folder, dugout)
         let expected = page.codes[fence.heading] ?? 0
-        #expect(outcome.status == expected, "\(script)\n\(outcome.output)\(outcome.complaint)")
+        if outcome.status != expected {
+          wrong.append("\(script)\n\(outcome.status)\n\(outcome.output)\(outcome.complaint)")
+        }
         commands += lines.count
       } else if fence.lines.contains(where: { $0.hasPrefix("dugout> ") }) {
         try talk(fence.lines, in: folder + "/data", dugout)
         commands += fence.lines.count
       }
     }
+    #expect(wrong == [])
     #expect(commands > 1)
   }
 
@@ -127,7 +131,7 @@ import Testing
   private func talk(_ lines: [String], in directory: String, _ dugout: Program) throws {
     let typed = lines.filter { $0.hasPrefix("dugout> ") }.map { $0.dropFirst(8) + "\n" }.joined()
     let outcome = try dugout.run(["shell", directory], input: typed)
-    #expect(outcome.status == 0, "\(outcome.complaint)")
+    try #require(outcome.status == 0, "\(outcome.complaint)")
     var rest = outcome.output[...]
     for line in lines where !line.hasPrefix("dugout> ") {
       let range = try #require(rest.firstRange(of: line + "\n"), "\(line) is not in \(outcome.output)")

@@ -18,14 +18,14 @@ import Testing
   }
 
   @Test func theOverviewListsEveryCommandAndEveryExitCode() throws {
+    let parts: [String] =
+      Dugout.commands.flatMap { ["  \($0.name) ", $0.summary] } + [0, 1, 2, 65, 69, 74].map { "\n  \($0) " }
+    var wrong: [String] = []
     for outcome in [try dugout.run("--help"), try dugout.run("-h"), try dugout.run("help")] {
-      #expect(outcome.status == 0)
-      for command in Dugout.commands {
-        #expect(outcome.output.contains("  \(command.name) "))
-        #expect(outcome.output.contains(command.summary))
-      }
-      for code in [0, 1, 2, 65, 69, 74] { #expect(outcome.output.contains("\n  \(code) ")) }
+      if outcome.status != 0 { wrong.append("status \(outcome.status)") }
+      wrong += parts.filter { !outcome.output.contains($0) }
     }
+    #expect(wrong == [])
     let nothing = try dugout.run([])
     #expect(nothing.status == 2 && nothing.output.contains("Usage: dugout COMMAND"))
   }
@@ -36,57 +36,67 @@ import Testing
     let page = try dugout.run(name, "--help")
     #expect(page.status == 0 && page.complaint.isEmpty)
     #expect(page.output.hasPrefix(command.summary + "\n\nUsage: dugout \(name)"))
-    for (option, meaning) in command.options {
-      #expect(page.output.contains("  \(option)") && page.output.contains(meaning))
-    }
-    for note in command.notes where !note.isEmpty { #expect(page.output.contains(note)) }
+    let parts: [String] = command.options.flatMap { ["  \($0.option)", $0.meaning] } + command.notes
+    #expect(parts.filter { !$0.isEmpty && !page.output.contains($0) } == [], "\(page.output)")
     #expect(try dugout.run("help", name).output == page.output)
     #expect(try dugout.run(name, "-h").output == page.output)
   }
 
   /// Each line fits on a screen of 120 columns.
   @Test func noHelpPageLineIsTooLong() {
+    var wrong: [String] = []
     for command in Dugout.commands {
-      for line in Help.page(command).split(separator: "\n") {
-        #expect(line.count <= 120, "\(command.name): \(line)")
+      for line in Help.page(command).split(separator: "\n") where line.count > 120 {
+        wrong.append("\(command.name): \(line)")
       }
     }
+    #expect(wrong == [])
   }
 
   /// The usage of each command names exactly the command's existing options.
   @Test func usageLinesMatchTheOptions() {
+    var wrong: [String] = []
     for command in Dugout.commands {
       let named = Set(command.usage.matches(of: #/--[a-z-]+/#).map { String($0.output) })
       let options = Set(command.options.map { String($0.option.prefix { $0 != " " }) })
-      #expect(named == options, "\(command.name)")
+      if named != options { wrong.append("\(command.name): \(named.symmetricDifference(options))") }
     }
+    #expect(wrong == [])
   }
 
   /// Every command that prints data has `--json`, except commands that print text for other programs and
   /// interactive commands.
   @Test func everyDataCommandAcceptsTheJSONOption() {
     let others = ["quickstart", "shell", "completions", "man"]
+    var wrong: [String] = []
     for command in Dugout.commands where !others.contains(command.name) {
-      #expect(command.options.contains { $0.option == "--json" }, "\(command.name)")
+      if !command.options.contains(where: { $0.option == "--json" }) { wrong.append(command.name) }
     }
+    #expect(wrong == [])
   }
 
   @Test func helpPagesDescribeTheirArguments() throws {
     let shell = try dugout.run("shell", "--help").output
-    for word in ["watch", "unwatch", "help", "exit"] { #expect(shell.contains("\"\(word)\"")) }
+    #expect(
+      ["watch", "unwatch", "help", "exit"].filter { !shell.contains("\"\($0)\"") } == [], "\(shell)")
+    var wrong: [String] = []
     for name in ["get", "set", "delete", "ls", "query"] {
-      #expect(try dugout.run(name, "--help").output.contains("backticks"), "\(name)")
+      if try !dugout.run(name, "--help").output.contains("backticks") { wrong.append("\(name): backticks") }
     }
     for name in ["query", "explain"] {
       let examples = try dugout.run(name, "--help").output.split(separator: "\n")
         .filter { $0.hasPrefix("  dugout ") }
-      #expect(examples.count == 2, "\(name)")
-      for example in examples { #expect(example.hasPrefix("  dugout \(name) data ")) }
+      if examples.count != 2 || !examples.allSatisfy({ $0.hasPrefix("  dugout \(name) data ") }) {
+        wrong.append("\(name): \(examples)")
+      }
     }
     #expect(try dugout.run("--help").output.contains("Ctrl-C ended an import, an export or a bench"))
     for name in ["check", "stat", "salvage"] {
-      #expect(try dugout.run(name, "--help").output.contains("A record is a document, or what"), "\(name)")
+      if try !dugout.run(name, "--help").output.contains("A record is a document, or what") {
+        wrong.append("\(name): record")
+      }
     }
+    #expect(wrong == [])
   }
 
   // MARK: The manual page
@@ -94,18 +104,22 @@ import Testing
   @Test func theManualPageHasEveryCommandAndOption() throws {
     let page = try dugout.run("man")
     #expect(page.status == 0 && page.output.hasPrefix(".TH DUGOUT 1"))
+    var wrong: [String] = []
     for command in Dugout.commands {
-      #expect(page.output.contains("\n.SS \(command.name)\n"))
+      if !page.output.contains("\n.SS \(command.name)\n") { wrong.append(command.name) }
       for (option, _) in command.options {
         let set = option.replacing("-", with: "\\-").replacing("…", with: "\\[u2026]")
-        #expect(page.output.contains("\n\\fB\(set)\\fR\n"), "\(option)")
+        if !page.output.contains("\n\\fB\(set)\\fR\n") { wrong.append("\(command.name): \(option)") }
       }
     }
+    #expect(wrong == [])
     // A line starts with a request character only if the line is a request.
     let requests: Set = [".TH", ".SH", ".SS", ".PP", ".TP", ".B", ".nf", ".fi"]
+    var unknown: [String] = []
     for line in page.output.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
-      #expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)")
+      if !requests.contains(String(line.prefix { $0 != " " })) { unknown.append("\(line)") }
     }
+    #expect(unknown == [])
   }
 
   private static let groff = ["/usr/bin/groff", "/bin/groff"].first {
@@ -171,22 +185,27 @@ import Testing
     let zsh = try Program(path: #require(Self.zsh))
     let outcome = try zsh.run("-n", file)
     #expect(outcome.status == 0 && outcome.complaint.isEmpty, "\(outcome.complaint)")
+    var wrong: [String] = []
     // Users can install the completions in two ways: by sourcing the file, or by putting the file in a folder
     // of functions.
     for install in ["source '\(file)'", "fpath=('\(folder.path)' $fpath) && compinit -u -D"] {
       let script = "autoload -U compinit && compinit -u -D && \(install) && print -r -- $_comps[dugout]"
       let installed = try zsh.run("-f", "-c", script)
-      #expect(installed.output == "_dugout\n", "\(install): \(installed.complaint)")
+      if installed.output != "_dugout\n" { wrong.append("\(install): \(installed)") }
     }
+    #expect(wrong == [])
   }
 
   @Test func everyShellCompletesEveryCommand() throws {
+    var wrong: [String] = []
     for shell in ["bash", "zsh", "fish"] {
       let script = try dugout.run("completions", shell)
-      #expect(script.status == 0)
-      for command in Dugout.commands { #expect(script.output.contains(command.name), "\(shell)") }
-      #expect(script.output.contains("average"), "\(shell)")
+      if script.status != 0 { wrong.append("\(shell): status \(script.status)") }
+      for word in Dugout.commands.map({ $0.name }) + ["average"] where !script.output.contains(word) {
+        wrong.append("\(shell): \(word)")
+      }
     }
+    #expect(wrong == [])
     let zsh = try dugout.run("completions", "zsh").output
     #expect(zsh.contains(" '*--increment[Add a number") && zsh.contains(" '*--sum[Only the sum"))
     #expect(zsh.contains(" '--limit[At most so many"))

@@ -42,12 +42,12 @@ import Testing
     #expect(throws: JSONError.self, "\(text)") { try read(text) }
   }
 
-  @Test func invalidUTF8IsRefused() {
-    for bytes: [UInt8] in [
+  @Test(
+    arguments: [
       [0x22, 0xFF, 0x22], [0x22, 0xC3, 0x22], [0x22, 0x5C, 0x6E, 0xED, 0xA0, 0x80, 0x22],
-    ] {
-      #expect(throws: JSONError.self) { try JSONReader.read(Data(bytes)) }
-    }
+    ] as [[UInt8]])
+  func invalidUTF8IsRefused(bytes: [UInt8]) {
+    #expect(throws: JSONError.self) { try JSONReader.read(Data(bytes)) }
   }
 
   @Test func aByteOrderMarkIsIgnored() throws {
@@ -78,12 +78,15 @@ import Testing
 
   @Test func allValuesOfADocumentRoundTrip() throws {
     var generator = DocumentGenerator(seed: 9)
+    var wrong: [String] = []
     for document in generator.documents(60) {
       let line = DocumentJSON.object(of: document).description
       let read = try #require(try DocumentJSON.document(Data(line.utf8)))
-      #expect(read.path == document.path)
-      #expect(read.fields == document.fields, "\(line)")
+      if read.path != document.path || read.fields != document.fields {
+        wrong.append("\(read.path): \(line)")
+      }
     }
+    #expect(wrong == [])
   }
 
   @Test func aPendingTimestampRoundTripsWithItsPreviousValue() throws {
@@ -92,10 +95,13 @@ import Testing
     }
     let time = StoredTimestamp(seconds: 1_767_323_045, nanoseconds: 678_000_000)
     let inside = StoredValue.map(StoredMap([("a", .array([.string("b")]))]))
+    var wrong: [String] = []
     for previous in [nil, StoredValue.null, .integer(7), inside] {
       let value = StoredValue.pendingTimestamp(try #require(time), previous: previous)
-      #expect(try read(DocumentJSON.object(of: value).description) == value)
+      let copy = try read(DocumentJSON.object(of: value).description)
+      if copy != value { wrong.append("\(value): \(String(describing: copy))") }
     }
+    #expect(wrong == [])
     let pending = #""pendingTimestampValue": "2026-01-02T03:04:05Z""#
     let deep = String(repeating: #"{"mapValue": {"fields": {"a": "#, count: 25)
     let end = String(repeating: "}}}", count: 25)
@@ -115,9 +121,10 @@ import Testing
       #"\#(deep){"nullValue": null}\#(end)"#, #"{"stringValue": "\#(long)"}"#,
       maps(18, waiting(maps(5, #"{"nullValue": null}"#))), maps(1, waiting(#"{"stringValue": "\#(long)"}"#)),
     ]
-    for previous in refused {
-      #expect(throws: JSONProblem.self) { try read(#"{\#(pending), "previousValue": \#(previous)}"#) }
+    let accepted = refused.filter { previous in
+      !(thrown { _ = try read(#"{\#(pending), "previousValue": \#(previous)}"#) } is JSONProblem)
     }
+    #expect(accepted == [])
     #expect(throws: JSONProblem.self) { try read(#"{\#(pending), "stringValue": "a"}"#) }
     #expect(throws: JSONProblem.self) { try read(#"{"pendingTimestampValue": "soon"}"#) }
     #expect(throws: JSONProblem.self) { try read(#"{"previousValue": {"nullValue": null}}"#) }

@@ -27,9 +27,8 @@ import Testing
 
   /// If a user copies a printed path into a command, the path names the same document.
   @Test func printedPathsRoundTrip() throws {
-    for names in [["users", "ada"], ["`a", "x"], ["a`b", "`"], ["`\\`", "a b"], ["it's", #"\`"#]] {
-      #expect(try PathText.segments(PathText.printed(names)) == names)
-    }
+    let lists = [["users", "ada"], ["`a", "x"], ["a`b", "`"], ["`\\`", "a b"], ["it's", #"\`"#]]
+    #expect(try lists.map { try PathText.segments(PathText.printed($0)) } == lists)
     let folder = try TemporaryFolder()
     let path = #"`\`odd`/`\`one`"#
     #expect(try dugout.run("set", folder.path, path, "{a: 1}").status == 0)
@@ -49,9 +48,9 @@ import Testing
     #expect(try scope(#"`a\` b` limit 1"#) == .collection(CollectionPath(["a` b"])))
     #expect(try scope("group `a b`") == .collectionGroup("a b"))
     #expect(try scope("`group`") == .collection(CollectionPath(["group"])))
-    for wrong in ["`my users", "group a/b", "group __objects__", "users//posts"] {
-      #expect(throws: CommandFailure.self) { try scope(wrong) }
-    }
+    let invalid = ["`my users", "group a/b", "group __objects__", "users//posts"]
+    let accepted = invalid.filter { text in !(thrown { _ = try scope(text) } is CommandFailure) }
+    #expect(accepted == [])
   }
 
   @Test func everyCommandAcceptsQuotedNames() throws {
@@ -91,9 +90,12 @@ import Testing
     #expect(try dugout.run("index", "list", folder.path).output.contains("users(city, `a:b` desc)"))
     let large = try dugout.run("set", folder.path, "users/ada", "{a: 99999999999999999999}")
     #expect(large.status == 2 && large.complaint.contains("is too large for an integer"))
+    var accepted: [String] = []
     for wrong in ["{a: 0x10}", "{a: 1e400}"] {
-      #expect(try dugout.run("set", folder.path, "users/ada", wrong).status == 2, "\(wrong)")
+      let status = try dugout.run("set", folder.path, "users/ada", wrong).status
+      if status != 2 { accepted.append("\(wrong): \(status)") }
     }
+    #expect(accepted == [])
   }
 
   @Test func aNewStoreIsReported() throws {

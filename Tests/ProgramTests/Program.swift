@@ -64,6 +64,12 @@ struct Program {
   }
 }
 
+/// The error that `body` throws.
+func thrown(_ body: () throws -> Void) -> (any Error)? {
+  do { try body() } catch { return error }
+  return nil
+}
+
 /// A folder that is deleted after the test.
 struct TemporaryFolder: ~Copyable {
   let url: URL

@@ -115,9 +115,13 @@ import Testing
     func problem(_ text: String) -> String { self.problem("users where a = \(text)") }
     #expect(problem("{`a b: 2}").hasPrefix("a backtick opens a name and none ends it\n"))
     #expect(problem("{a`b: 2}").hasPrefix("a backtick opens a name and none ends it\n"))
+    var unexplained: [String] = []
     for wrong in ["{a`b`: 2}", "{`a`b: 2}", "{``: 2}"] {
-      #expect(problem(wrong).hasPrefix("a backtick stands at each end of a name"), "\(wrong)")
+      if !problem(wrong).hasPrefix("a backtick stands at each end of a name") {
+        unexplained.append("\(wrong): \(problem(wrong))")
+      }
     }
+    #expect(unexplained == [])
     #expect(problem("{a.`b c`: 2}").hasPrefix("a field in a map is written inside braces of its own"))
   }
 
@@ -136,11 +140,8 @@ import Testing
     #expect(TimestampText.parse("0001-01-01T00:00:00Z")?.seconds == -62_135_596_800)
     #expect(TimestampText.parse("9999-12-31T23:59:59.999999999Z")?.seconds == 253_402_300_799)
     #expect(TimestampText.parse("2000-02-29T12:00:00Z")?.seconds == 951_825_600)
-    for wrong in [
-      "2001-02-29T00:00:00Z", "2001-13-01T00:00:00Z", "2001-01-01T24:00:00Z", "",
-    ] {
-      #expect(TimestampText.parse(wrong) == nil, "\(wrong)")
-    }
+    let invalid = ["2001-02-29T00:00:00Z", "2001-13-01T00:00:00Z", "2001-01-01T24:00:00Z", ""]
+    #expect(invalid.filter { TimestampText.parse($0) != nil } == [])
   }
 
   @Test func aProblemIsShownAtItsPosition() {
@@ -231,8 +232,11 @@ import Testing
       "users order by " + (0..<count).map { "a\($0)" }.joined(separator: ", ")
     }
     #expect(try QueryText.query(text(100)).orders.count >= 100)
+    var wrong: [String] = []
     for count in [101, 100_000] {
-      #expect(problem(text(count)).hasPrefix("a query sorts by 100 fields at most\n"))
+      let problem = problem(text(count))
+      if !problem.hasPrefix("a query sorts by 100 fields at most\n") { wrong.append("\(count): \(problem)") }
     }
+    #expect(wrong == [])
   }
 }

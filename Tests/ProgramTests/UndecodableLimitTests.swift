@@ -37,7 +37,7 @@ import Testing
     #expect(
       delete.complaint.contains("users/bad") && delete.complaint.contains("limit"), "\(delete.complaint)")
     let list = try dugout.run("ls", folder.path, "users")
-    for name in ["ada", "carl", "dora"] { #expect(list.output.contains(name), "\(name) is gone") }
+    #expect(["ada", "carl", "dora"].filter { !list.output.contains($0) } == [], "\(list.output)")
   }
 
   @Test func aDeleteWhoseLimitPrecedesTheUndecodableDocumentDeletes() throws {

@@ -61,28 +61,27 @@ import Testing
     #expect(check.complaint.contains("dugout salvage"))
   }
 
-  @Test func aSalvageQuarantinesAnUndecodableDocumentAndADeleteRemovesIt() throws {
-    for isSalvaged in [true, false] {
-      let folder = try TemporaryFolder()
-      try makeStore(folder)
-      if isSalvaged {
-        let salvage = try dugout.run("salvage", folder.path)
-        #expect(salvage.status == 1 && salvage.output.contains(said), "\(salvage.output)\(salvage.complaint)")
-        #expect(
-          salvage.complaint.contains("1 record that cannot be decoded is in the files that were set aside"))
-        let again = try dugout.run("salvage", folder.path)
-        #expect(again.status == 0 && again.output.contains("nothing was done"), "\(again.output)")
-      } else {
-        let query = try dugout.run("delete", folder.path, "users where age == 5", "--query")
-        #expect(query.status == 65 && query.output.contains("0 documents deleted"), "\(query.complaint)")
-        let delete = try dugout.run("delete", folder.path, "users/bad")
-        #expect(delete.status == 0, "\(delete.complaint)")
-      }
-      let check = try dugout.run("check", folder.path)
+  @Test(arguments: [true, false])
+  func aSalvageQuarantinesAnUndecodableDocumentAndADeleteRemovesIt(isSalvaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    try makeStore(folder)
+    if isSalvaged {
+      let salvage = try dugout.run("salvage", folder.path)
+      #expect(salvage.status == 1 && salvage.output.contains(said), "\(salvage.output)\(salvage.complaint)")
       #expect(
-        check.status == 0 && check.output.hasSuffix("No damage.\n"), "\(check.output)\(check.complaint)")
-      let list = try dugout.run("ls", folder.path, "users")
-      #expect(list.status == 0 && list.output.contains("ada") && list.output.contains("carl"))
+        salvage.complaint.contains("1 record that cannot be decoded is in the files that were set aside"))
+      let again = try dugout.run("salvage", folder.path)
+      #expect(again.status == 0 && again.output.contains("nothing was done"), "\(again.output)")
+    } else {
+      let query = try dugout.run("delete", folder.path, "users where age == 5", "--query")
+      #expect(query.status == 65 && query.output.contains("0 documents deleted"), "\(query.complaint)")
+      let delete = try dugout.run("delete", folder.path, "users/bad")
+      #expect(delete.status == 0, "\(delete.complaint)")
     }
+    let check = try dugout.run("check", folder.path)
+    #expect(
+      check.status == 0 && check.output.hasSuffix("No damage.\n"), "\(check.output)\(check.complaint)")
+    let list = try dugout.run("ls", folder.path, "users")
+    #expect(list.status == 0 && list.output.contains("ada") && list.output.contains("carl"))
   }
 }

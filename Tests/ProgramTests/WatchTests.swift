@@ -22,7 +22,8 @@ import Testing
     #expect(json.output.contains("\"new\":true"))
     let told = try dugout.run("watch", folder.path)
     #expect(told.status == 0)
-    for line in ["  + rooms/eros", "  ~ rooms/eros", "  - rooms/eros"] { #expect(told.output.contains(line)) }
+    let lines = ["  + rooms/eros", "  ~ rooms/eros", "  - rooms/eros"]
+    #expect(lines.filter { !told.output.contains($0) } == [], "\(told.output)")
     #expect(try dugout.run("watch", folder.path).output.contains("Nothing was committed"))
     #expect(try dugout.run("watch", folder.path, "--forget").output.contains("Nothing is kept"))
     #expect(try dugout.run("watch", folder.path).output.contains("From now on"))
@@ -48,11 +49,14 @@ import Testing
   @Test func aQueryIsNotAReaderName() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
+    var wrong: [String] = []
     for name in ["users", "users where age > 3", "users/ada/users"] {
       let outcome = try dugout.run("watch", folder.path, name)
-      #expect(outcome.status == 2, "\(name)")
-      #expect(outcome.complaint.contains("Live queries are in \"dugout shell\""), "\(outcome.complaint)")
+      if outcome.status != 2 || !outcome.complaint.contains("Live queries are in \"dugout shell\"") {
+        wrong.append("\(name): \(outcome)")
+      }
     }
+    #expect(wrong == [])
     let nobody = try dugout.run("watch", folder.path, "--forget")
     #expect(nobody.status == 1)
     #expect(nobody.complaint.contains("nothing is kept for watch. Nobody reads the feed."))

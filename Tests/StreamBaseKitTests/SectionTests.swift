@@ -137,6 +137,7 @@ extension StreamBaseKitTests {
       }
       var rows = SectionedRows<Int>(sections: 4)
       var array: [(item: Int, section: Int)] = []
+      var wrong: [String] = []
       for step in 0..<1500 {
         switch array.isEmpty ? 0 : roll(4) {
         case 0, 1:
@@ -155,10 +156,14 @@ extension StreamBaseKitTests {
         guard step % 50 == 0 else { continue }
         rows.checkInvariants()
         for section in 0..<4 {
-          #expect(rows.items(inSection: section) == array.filter { $0.section == section }.map(\.item))
+          let items = rows.items(inSection: section)
+          let expected = array.filter { $0.section == section }.map(\.item)
+          if items != expected { wrong.append("step \(step): \(items), not \(expected)") }
         }
-        #expect(rows.positions == array.indices.map(rows.position))
+        let positions = array.indices.map(rows.position)
+        if rows.positions != positions { wrong.append("step \(step): \(rows.positions), not \(positions)") }
       }
+      #expect(wrong == [])
     }
   }
 

@@ -83,10 +83,11 @@ import Testing
   @discardableResult
   private func expectSame(_ folder: String, count: Int) throws -> [DocumentPath: StoredMap] {
     var stores: [[DocumentPath: StoredMap]] = []
+    var wrong: [String] = []
     for source in ["firestore_export", "documents.jsonl"] {
       let store = try TemporaryFolder()
       let imported = try dugout.run("import", store.path, "\(folder)/\(source)")
-      #expect(imported.output == "\(count) documents imported.\n", "\(source): \(imported.complaint)")
+      if imported.output != "\(count) documents imported.\n" { wrong.append("\(source): \(imported)") }
       var documents: [DocumentPath: StoredMap] = [:]
       try store.changeStore { store in
         for id in try store.collectionGroups() {
@@ -95,16 +96,19 @@ import Testing
           }
         }
       }
-      #expect(documents.count == count, "\(source)")
+      if documents.count != count { wrong.append("\(source): \(documents.count) documents") }
       stores.append(documents)
     }
+    #expect(wrong == [])
+    var differences: [String] = []
     for (path, fields) in stores[0] {
       let told = stores[1][path]
       for (name, value) in fields.entries where told?[name] != value {
-        Issue.record("\(path), \(name): the export has \(value), told was \(told?[name] as Any)")
+        differences.append("\(path), \(name): the export has \(value), told was \(told?[name] as Any)")
       }
-      #expect(told?.count == fields.count, "\(path)")
+      if told?.count != fields.count { differences.append("\(path): \(told?.count as Any) fields") }
     }
+    #expect(differences == [])
     return stores[0]
   }
 }

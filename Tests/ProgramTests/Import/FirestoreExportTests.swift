@@ -61,7 +61,11 @@ import Testing
       """
     let wanted = try #require(try JSONSerialization.jsonObject(with: Data(expected.utf8)) as? NSDictionary)
     let got = try #require(object["fields"] as? NSDictionary)
-    for (name, value) in wanted { #expect(got[name] as? NSObject == value as? NSObject, "\(name)") }
+    var wrong: [String] = []
+    for (name, value) in wanted where got[name] as? NSObject != value as? NSObject {
+      wrong.append("\(name): \(got[name] as Any), not \(value)")
+    }
+    #expect(wrong == [])
     #expect(got.count == wanted.count)
   }
 
@@ -117,6 +121,7 @@ import Testing
     #expect(throws: ProtobufProblem.self) {
       try DatastoreEntity.document([UInt8](repeating: 0x0B, count: 100_000))
     }
+    var wrong: [String] = []
     for (depth, reason) in [(30, "Maps and arrays may be nested 20 deep"), (500, "nested too deeply")] {
       let folder = try TemporaryFolder()
       let files = try TemporaryFolder()
@@ -124,8 +129,9 @@ import Testing
       let deep = (0..<depth).reduce(ExportWriter.Value.integer(1)) { value, _ in .map([("m", value)]) }
       writer.add(["c", "d"], [("f", deep)])
       let outcome = try dugout.run("import", folder.path, write([writer.bytes], to: files.url))
-      #expect(outcome.status == 65 && outcome.complaint.contains(reason), "\(outcome.complaint)")
+      if outcome.status != 65 || !outcome.complaint.contains(reason) { wrong.append("\(depth): \(outcome)") }
     }
+    #expect(wrong == [])
   }
 
   @Test func invalidExportsAreRefusedWithoutATrap() throws {

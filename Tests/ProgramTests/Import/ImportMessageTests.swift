@@ -53,7 +53,7 @@ import Testing
     func complaint(_ bytes: [UInt8]) throws -> String {
       try Data(bytes).write(to: URL(fileURLWithPath: path))
       let outcome = try dugout.run("import", store, path, "--from-start")
-      #expect(outcome.status == 65)
+      try #require(outcome.status == 65, "\(outcome)")
       return outcome.complaint
     }
     let packed = try complaint([0x1F, 0x8B, 0x08, 0x00, 0x2C, 0x2C])
@@ -63,7 +63,11 @@ import Testing
       little += [byte, 0]
       big += [0, byte]
     }
-    for bytes in [little, big] { #expect(try complaint(bytes).contains("is in UTF-16")) }
+    var wrong: [String] = []
+    for bytes in [little, big] {
+      let said = try complaint(bytes)
+      if !said.contains("is in UTF-16") { wrong.append(said) }
+    }
     // The texts have no byte order mark. The last one begins with an empty line.
     let unmarked: [(bytes: [UInt8], encoding: String)] = [
       (Array(little.dropFirst(2)), "UTF-16LE"), (Array(big.dropFirst(2)), "UTF-16BE"),
@@ -71,18 +75,25 @@ import Testing
     ]
     for (bytes, encoding) in unmarked {
       let said = try complaint(bytes)
-      #expect(said.contains("looks like UTF-16 without a mark of the byte order"), "\(said)")
-      #expect(said.contains("\"iconv -f \(encoding) -t UTF-8 FILE | dugout import DIR -\""), "\(said)")
+      if !said.contains("looks like UTF-16 without a mark of the byte order")
+        || !said.contains("\"iconv -f \(encoding) -t UTF-8 FILE | dugout import DIR -\"")
+      {
+        wrong.append("\(encoding): \(said)")
+      }
     }
     for binary in [[0, 1, 0, 0, 2], [0x7B, 0, 0, 0x22], [0]] as [[UInt8]] {
-      #expect(try !complaint(binary).contains("UTF-16"), "\(binary)")
+      let said = try complaint(binary)
+      if said.contains("UTF-16") { wrong.append("\(binary): \(said)") }
     }
     for last in [#"{"path": "users/bob", "fie"#, #"{"path": "users/bob", "fields": {}"#, "{"] {
       for before in ["", good] {
         let said = try complaint(Array((before + last).utf8))
-        #expect(said.contains("The file ends in the midst of this line: write or fetch it anew"), "\(said)")
+        if !said.contains("The file ends in the midst of this line: write or fetch it anew") {
+          wrong.append("\(before)\(last): \(said)")
+        }
       }
     }
+    #expect(wrong == [])
     #expect(try complaint(Array((good + #"{"path": "a/b"},"#).utf8)).contains("Mend it and repeat"))
   }
 
@@ -101,18 +112,23 @@ import Testing
       (nested, "Nested arrays are not supported"),
       (deep, "Maps and arrays may be nested 20 deep"), (long, "and the limit is"),
     ]
+    var wrong: [String] = []
     for (number, (value, reason)) in values.enumerated() {
       let bad = #"{"path": "c/bad", "fields": {"f": "# + value + "}}"
       try Data((good + [bad, #"{"path": "c/end"}"#]).joined(separator: "\n").utf8)
         .write(to: URL(fileURLWithPath: path))
       let store = folder.path + "/store\(number)"
       let refused = try dugout.run("import", store, path, "--from-start")
-      #expect(refused.status == 65)
-      #expect(refused.complaint.contains("\(path), line 701: "), "\(refused.complaint)")
-      #expect(refused.complaint.contains(reason), "\(refused.complaint)")
-      #expect(refused.complaint.contains(". All documents before it were imported. Mend it"))
-      #expect(try dugout.run("query", store, "c", "--count").output == "count  700\n")
+      if refused.status != 65 || !refused.complaint.contains("\(path), line 701: ")
+        || !refused.complaint.contains(reason)
+        || !refused.complaint.contains(". All documents before it were imported. Mend it")
+      {
+        wrong.append("\(reason): \(refused)")
+      }
+      let count = try dugout.run("query", store, "c", "--count").output
+      if count != "count  700\n" { wrong.append("\(reason): \(count)") }
     }
+    #expect(wrong == [])
   }
 
   /// A value that takes a few bytes in the file may take many bytes in a document.
@@ -170,13 +186,17 @@ import Testing
     try FileManager.default.createDirectory(atPath: mark + "/inside", withIntermediateDirectories: true)
     let lines = (0..<700).map { #"{"path": "c/\#($0)"}"# }
     try Data((lines + ["no"]).joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
+    var wrong: [String] = []
     for _ in 1...2 {
       let refused = try dugout.run("import", store, path)
-      #expect(refused.complaint.contains("\(path), line 701: "), "\(refused.complaint)")
-      #expect(
-        refused.complaint.contains(
-          "Mend it and repeat the command: it begins again, and writes them once more."))
+      if !refused.complaint.contains("\(path), line 701: ")
+        || !refused.complaint.contains(
+          "Mend it and repeat the command: it begins again, and writes them once more.")
+      {
+        wrong.append("\(refused)")
+      }
     }
+    #expect(wrong == [])
     try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: path))
     #expect(try dugout.run("import", store, path).output == "700 documents imported.\n")
     // The import does not remove a folder that has the name of a mark.
@@ -188,10 +208,12 @@ import Testing
   @Test func allNamesOfStandardInputAreRecognised() throws {
     let folder = try TemporaryFolder()
     let store = folder.path + "/store"
+    var wrong: [String] = []
     for name in ["-", "/dev/stdin", "/dev/fd/0"] {
       let outcome = try dugout.run(["import", store, name], input: good + "no\n")
-      #expect(outcome.complaint.contains("standard input, line 2: "), "\(outcome.complaint)")
+      if !outcome.complaint.contains("standard input, line 2: ") { wrong.append("\(name): \(outcome)") }
     }
+    #expect(wrong == [])
     let path = folder.path + "/lines"
     try Data((good + "no\n").utf8).write(to: URL(fileURLWithPath: path))
     let script = "'\(dugout.path)' import '\(store)' /dev/stdin < '\(path)'"
