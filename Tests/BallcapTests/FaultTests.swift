@@ -14,7 +14,7 @@ extension BallcapTests {
     /// Each fault, and the tests that fail if it comes back.
     private static let table: [(number: Int, fault: String, tests: [String])] = [
       (
-        1, "what does not encode crashes a batch",
+        1, "a value that does not encode crashes a batch",
         ["encodingErrorFailsTheCommitAndWritesNothing", "anObjectWithoutDataFailsTheCommit"]
       ),
       (
@@ -33,40 +33,40 @@ extension BallcapTests {
       (6, "reading leaves times and snapshot", ["readUpdatesDataTimesAndSnapshotOfTheObject"]),
       (7, "the completion gets another object", ["readUpdatesDataTimesAndSnapshotOfTheObject"]),
       (8, "errors of listeners and pages are dropped", ["databaseErrorIsReportedOnTheCallbackQueue"]),
-      (9, "what was removed is asked for", ["removalsDoNotRetrieveTheirDocument"]),
+      (9, "a removed document is retrieved", ["removalsDoNotRetrieveTheirDocument"]),
       (
-        10, "what is late is lost",
+        10, "a late answer is lost",
         ["lateRetrievalIsStillDelivered", "lateRetrievalDoesNotRestoreADeletedDocument"]
       ),
       (
         11, "a slow answer blocks a thread",
         ["snapshotsAreDeliveredInOrderDespiteEarlyRetrievals", "listsWaitingForRetrievalsOccupyNoThread"]
       ),
-      (12, "errors come on some queue", ["timeoutIsReportedOnTheCallbackQueue"]),
+      (12, "errors arrive on an arbitrary queue", ["timeoutIsReportedOnTheCallbackQueue"]),
       (13, "documents change beside their reader", ["documentsMatchTheSnapshotDuringTheCallback"]),
       (14, "the order of the query is lost", ["latestUpdateComesFirstUnlessTheQueryHasAnOrder"]),
       (15, "an order that throws crashes", ["throwingSortKeepsTheQueryOrder"]),
       (
-        16, "every change looks through everything",
+        16, "every change scans the whole list",
         ["aChangeOfALongListTakesFewComparisons", "manualEditOfALongListDoesNotScanIt"]
       ),
       (
-        17, "news of metadata alone is told",
+        17, "changes of metadata alone are reported",
         ["snapshotsWithoutDocumentChangesMayBeSkipped", "metadataOnlyChangesAreSkippedOnRequest"]
       ),
       (18, "the last page is known too late", ["pagesFollowOneAnother"]),
       (19, "errors of transfers are swallowed", ["firstErrorIsReportedAndAllFilesAreAttempted"]),
       (
-        20, "what a timeout frees is still used",
+        20, "an object freed by a timeout is still used",
         ["unreferencedBatchStillReportsItsTimeout", "finishedBatchRetainsNoBytes"]
       ),
       (
-        21, "ten seconds, whatever the file",
+        21, "a fixed timeout of ten seconds for any file",
         ["transferTimeoutIsPublic", "commitRightAfterATimeoutIsNotCancelled"]
       ),
-      (22, "metadata stay here", ["aSavedFileIsReadBackByAnother"]),
-      (23, "a failed deletion deletes what is here", ["failedDeletionKeepsTheLocalBytes"]),
-      (24, "kinds change on the way", ["mimeTypesRoundTrip", "documentsDescribeFiles"]),
+      (22, "metadata is not uploaded", ["aSavedFileIsReadBackByAnother"]),
+      (23, "a failed deletion deletes the local bytes", ["failedDeletionKeepsTheLocalBytes"]),
+      (24, "MIME types change in a round trip", ["mimeTypesRoundTrip", "documentsDescribeFiles"]),
       (
         25, "names crash or are encoded",
         ["namesGetTheirExtension", "filePathsAreBesideTheReferenceOrBelowTheObject"]
@@ -78,11 +78,11 @@ extension BallcapTests {
       ),
       (29, "a removal that removes never ends", ["listenerRemovalMayDisposeOfItsOwnDisposer"]),
       (
-        30, "what does not decode is printed",
+        30, "undecodable documents are printed",
         ["undecodableDocumentIsOmittedAndReported", "theLayerPrintsNothing"]
       ),
       (
-        31, "moments that are pending do not decode",
+        31, "pending timestamps do not decode",
         ["pendingServerTimestampIsEstimatedForNonOptionalFields"]
       ),
       (
@@ -95,7 +95,7 @@ extension BallcapTests {
         ["changesArriveAsTheyHappen", "anEditThroughAnotherInstanceIsAModification"]
       ),
       (35, "the server may answer before the cache", ["theCacheAnswersBeforeTheServer"]),
-      (36, "reading by id makes a model", ["readByIDCreatesNoUnusedModel"]),
+      (36, "reading by id creates a model", ["readByIDCreatesNoUnusedModel"]),
       (37, "500 writes are the most", ["batchAcceptsAnyNumberOfWrites"]),
       (38, "elements of operators are not encoded", ["arrayOperatorsAcceptNonScalarElements"]),
     ]

@@ -155,7 +155,7 @@ import Testing
       $0[8] = 1; $0[70] ^= 1
     }
     guard case .newerFormat = try storeError({ () throws(ByteStoreError) in _ = try newer.check() }) else {
-      Issue.record("nobody knows what is right in a newer manifest")
+      Issue.record("a newer manifest cannot be judged")
       return
     }
     // All other bytes are those of format version 0, so only the version number can be wrong.

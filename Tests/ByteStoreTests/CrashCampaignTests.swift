@@ -82,7 +82,7 @@ struct LargeMatrixTests {
     #expect(summary.total.detected > 150, "\(summary)")
     #expect(summary.checks == 3)
     let blind = LargeMatrix.run(flips: 100, bytes: 1 << 20, seed: 1, breaking: .checkPages)
-    #expect(blind.harm > 0, "a store that checks no page reads wrong bytes, and nobody noticed")
+    #expect(blind.harm > 0, "a store that checks no page reads wrong bytes, undetected")
   }
 }
 

@@ -42,7 +42,7 @@ import Testing
     try Data(before.utf8).write(to: URL(fileURLWithPath: "\(folder)/LOCK"))
     let directory = try PosixFileSystem().openDirectory(folder)
     guard case .acquired(let lock) = try directory.lock("LOCK", .readAndWrite) else {
-      return #expect(Bool(false), "nobody else has it")
+      return #expect(Bool(false), "no other process has it")
     }
     defer { lock.release() }
     let text = try String(contentsOfFile: "\(folder)/LOCK", encoding: .utf8)

@@ -9,7 +9,7 @@ struct DurabilityTests {
   @Test func deviceIsDurableAndMemoryIsNot() throws {
     let device = try TestStore { $0.durability = .linux(type: 0xEF53) }.open()
     #expect(device.durability.verdict == .durable)
-    #expect(device.durability.description == "ext4, fdatasync: what is synced survives a power loss")
+    #expect(device.durability.description == "ext4, fdatasync: synced data survives a power loss")
     let memory = try TestStore { $0.durability = .linux(type: 0x0102_1994) }.open()
     #expect(memory.durability.verdict == .notDurable)
     #expect(memory.durability.description.contains("tmpfs, in memory"))
@@ -59,7 +59,7 @@ struct DurabilityTests {
     #expect(flushed.verdict == .durable && flushed.sync == .fullFlush)
     let plain = DurabilityReport.darwin(typeName: "apfs", isLocal: true, hasFullFlush: false)
     #expect(plain.verdict == .notDurable && plain.sync == .fsync)
-    #expect(plain.description.contains("what the device has in its cache"))
+    #expect(plain.description.contains("the data in the device's cache"))
     #expect(
       DurabilityReport.darwin(typeName: "smbfs", isLocal: false, hasFullFlush: false).medium == .network)
   }

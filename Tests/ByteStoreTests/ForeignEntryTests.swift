@@ -192,12 +192,12 @@ import Testing
       #expect(foreignEntry.isStill(at: "\(folder)/LOCK"))
       let directory = try PosixFileSystem().openDirectory(folder)
       guard case .acquired(let lock) = try directory.lock("OTHER", .read) else {
-        Issue.record("nobody has the directory")
+        Issue.record("no process has the directory")
         return
       }
       for work in [{ _ = try ByteStore.check(folder) }, { _ = try ByteStore.salvage(folder) }] {
         guard case .locked? = #expect(throws: ByteStoreError.self, performing: work) else {
-          Issue.record("worked beside who holds the lock")
+          Issue.record("worked beside the holder of the lock")
           continue
         }
       }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ByteStore
 
-@Suite("How a leader comes to a full group")
+@Suite("How a leader gets a full group")
 struct GroupWaitPolicyTests {
   @Test("a single writer never waits")
   func singleWriterNeverWaits() {
@@ -16,7 +16,7 @@ struct GroupWaitPolicyTests {
     }
   }
 
-  @Test("a company is complete when as many wait as the last group held or kept waiting")
+  @Test("a group is full when as many wait as the last group held or kept waiting")
   func groupIsCompleteAtTheExpectedSize() {
     var groupWaitPolicy = GroupWaitPolicy()
     groupWaitPolicy.groupEnded(3, queued: 1, syncNanoseconds: 100_000)
@@ -34,7 +34,7 @@ struct GroupWaitPolicyTests {
     #expect(groupWaitPolicy.waitNanoseconds(with: 1) == 1_000_000, "a slow device does not mean a long wait")
   }
 
-  @Test("what was in vain is tried ever more seldom, until it helps again")
+  @Test("a wait in vain is tried ever more rarely, until it helps again")
   func fruitlessWaitsBecomeRarerUntilOneHelps() {
     var groupWaitPolicy = GroupWaitPolicy()
     groupWaitPolicy.groupEnded(2, queued: 0, syncNanoseconds: 100_000)
@@ -53,7 +53,7 @@ struct GroupWaitPolicyTests {
 }
 
 /// Threads that wait up to a millisecond for their group to fill.
-@Suite("Waiting for company") struct GroupWaitTests {
+@Suite("Waiting for a full group") struct GroupWaitTests {
   /// Sets the expected size of the next group.
   private func expect(_ count: Int, _ store: ByteStore) {
     store.state.withLock { state in
@@ -66,7 +66,7 @@ struct GroupWaitPolicyTests {
     while !isDone(), store.state.withLock({ $0.host == nil }) { WorkerThread.yield() }
   }
 
-  @Test("a host that nobody joins leads when its time is up")
+  @Test("a leader without followers commits when its time is up")
   func leaderWithoutFollowersCommitsAfterItsWait() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -80,7 +80,7 @@ struct GroupWaitPolicyTests {
   }
 
   /// The other thread may be too late in some rounds, but not in all of them.
-  @Test("who completes the company leads it: one sync for both")
+  @Test("the commit that fills the group leads it: one sync for both")
   func commitThatCompletesTheGroupLeadsItWithOneSync() throws {
     let machine = TestStore()
     let store = try machine.open()
@@ -104,7 +104,7 @@ struct GroupWaitPolicyTests {
     try store.close()
   }
 
-  @Test("a store that is abandoned, or closed, answers a host")
+  @Test("a store that is abandoned, or closed, releases a leader")
   func abandonAndCloseReleaseAWaitingLeader() throws {
     for round in 0..<40 {
       let machine = TestStore()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Waits for a lock's state")
 struct LockedTests {
-  @Test("a wait with an end runs its body at the end, though nothing has happened")
+  @Test("a wait with a deadline runs its body at the deadline without a signal")
   func timeoutRunsTheBody() {
     let state = Locked(0)
     let start = ContinuousClock.now
@@ -16,7 +16,7 @@ struct LockedTests {
     #expect(ContinuousClock.now - start >= .milliseconds(20))
   }
 
-  @Test("a signal ends it sooner")
+  @Test("a signal ends it earlier")
   func signalEndsTheWaitEarly() {
     let state = Locked(0)
     let signal = Signal()
@@ -31,7 +31,7 @@ struct LockedTests {
     #expect(ContinuousClock.now - start < .seconds(30))
   }
 
-  @Test("what holds already is not waited for, and no time is none")
+  @Test("a condition that holds needs no wait, and a zero timeout does not wait")
   func conditionThatHoldsOrZeroTimeoutDoesNotWait() {
     let state = Locked(1)
     #expect(state.withLock(wokenBy: Signal(), within: 60_000_000_000, when: { $0 > 0 }) { $0 } == 1)
@@ -72,7 +72,7 @@ struct LockedTests {
     #expect(state.withLock { $0 } == second)
   }
 
-  @Test("the state goes with the last reference to the lock, and not before")
+  @Test("the state is freed with the last reference to the lock, and not before")
   func stateIsFreedWithTheLastReferenceToTheLock() {
     final class Probe: Sendable {}
     weak var probe: Probe?

@@ -47,7 +47,7 @@ import Testing
     case zeroed = "nothing can be read of the log that was in use"
     case another = "another file of this store"
     case cutShort = "was cut short"
-    case unreadable = "the device does not give"
+    case unreadable = "the device does not return"
 
     func strike(_ machine: TestStore, _ log: String, _ other: TestStore) throws -> TestStore {
       switch self {

@@ -149,7 +149,7 @@ private final class StressRun: Sendable {
       }
       state.wakeAll()
       for (key, value) in changes.suffix(1) where try store.value(for: key) != value {
-        fail("writer \(writer) does not find what it put")
+        fail("writer \(writer) does not find its own value")
       }
     }
   }

@@ -99,7 +99,7 @@ struct ReadOnlyTests {
     try machine.open().close()
   }
 
-  @Test("makes nothing where nothing is")
+  @Test("creates nothing in an empty place")
   func readOnlyOpenCreatesNoStore() throws {
     let machine = TestStore()
     let error = try storeError { () throws(ByteStoreError) in _ = try open(machine) }
@@ -124,7 +124,7 @@ struct ReadOnlyTests {
     try copy.close()
   }
 
-  @Test("sees its own writes to files, in pages, behind the end and after a change of name")
+  @Test("sees its own writes to files, in pages, after the end and after a rename")
   func readOnlyFileSystemSeesItsOwnWrites() throws {
     let disk = SimulatedDisk(DiskImage(), options: SimulatedDisk.Options())
     let base = disk.platform(seed: 1).fileSystem

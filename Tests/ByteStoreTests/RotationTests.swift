@@ -80,15 +80,15 @@ import Testing
   /// group. The commit waited for ten syncs.
   @Test func flushDoesNotRotateTwiceWhileACommitWaits() throws {
     let store = try TestStore().open()
-    try store.put([1], for: "turns to the first log")
+    try store.put([1], for: "rotates to the first log")
     func mayFlushRotate(_ groups: UInt64? = nil) -> Bool {
       store.state.withLock { $0.mayFlushRotate(since: groups ?? $0.groups) }
     }
-    #expect(mayFlushRotate(), "nobody waits")
+    #expect(mayFlushRotate(), "no commit waits")
     var batch = Batch()
     try batch.put([2], for: Array("waits".utf8))
     let waiting = try store.enqueue(batch)
-    #expect(mayFlushRotate(), "it may be long until somebody finishes this one")
+    #expect(mayFlushRotate(), "it may be long until this one is finished")
     store.state.withLock { _ in waiting.ticket.isAwaited = true }
     #expect(!mayFlushRotate())
     #expect(!store.state.withLock { $0.mayFlushRotate(since: $0.groups - 1) })
@@ -97,7 +97,8 @@ import Testing
     for _ in 0..<1000 { WorkerThread.yield() }
     try store.finish(waiting)
     flush.join()
-    #expect(store.writer.withLock { $0.log?.isEmpty } == true, "it was flushed with what it waited for")
+    #expect(
+      store.writer.withLock { $0.log?.isEmpty } == true, "it was flushed with the commit that it waited for")
     try store.close()
   }
 
@@ -146,7 +147,7 @@ import Testing
     state.groupEnded(hasRotated: true)
     #expect(state.mayFlushRotate(since: 1))
     state.groupEnded(hasRotated: false)
-    #expect(state.mayFlushRotate(since: 4), "the last one did not turn")
+    #expect(state.mayFlushRotate(since: 4), "the last one did not rotate")
     store.abandon()
   }
 }

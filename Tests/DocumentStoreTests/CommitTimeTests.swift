@@ -166,7 +166,7 @@ import Testing
       do throws(DocumentStoreError) {
         let store = try DocumentStore.open(directory.path)
         try store.commit([.set(path("a", "b"), StoredMap())])
-        preconditionFailure("a stamp that is no time was accepted")
+        preconditionFailure("an invalid commit time was accepted")
       } catch {
         guard case .corrupted(let evidence) = error else { preconditionFailure("\(error)") }
         precondition(evidence.file?.hasPrefix(directory.path) == true)

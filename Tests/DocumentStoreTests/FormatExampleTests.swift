@@ -286,7 +286,9 @@ private struct ExamplePage {
       let form = #/([0-9a-f]{4}): ([0-9a-f]{2}(?: [0-9a-f]{2})*)(?: × (\d+))?(  .*)?/#
       guard let row = line.wholeMatch(of: form),
         Int(row.1, radix: 16) == block.bytes.count
-      else { throw Missing(description: "This row of docs/format.md is none, or stands elsewhere: \(line)") }
+      else {
+        throw Missing(description: "This row of docs/format.md is invalid, or at another offset: \(line)")
+      }
       let bytes = row.2.split(separator: " ").compactMap { UInt8($0, radix: 16) }
       let times = row.3.flatMap { Int($0) } ?? 1
       block.rows.append((Array(repeatElement(bytes, count: times).joined()), row.4 ?? ""))

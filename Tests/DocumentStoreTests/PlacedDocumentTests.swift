@@ -56,7 +56,7 @@ import Testing
     ])
     let time = try store.commit([.delete(path), .set(path, StoredMap([("n", .integer(1))]))])
     let document = try #require(try store.document(at: path))
-    #expect(document.createTime == time, "it was made anew")
+    #expect(document.createTime == time, "it was created again")
     #expect(document.updateTime.microseconds == ahead.microseconds + 1)
   }
 

@@ -187,7 +187,7 @@ import Testing
     for place in within + [link.appendingPathComponent("today")] {
       do {
         try await firestore.backup(to: place)
-        Issue.record("a backup was made in \(place.path)")
+        Issue.record("a backup was created in \(place.path)")
       } catch FirestoreErrorCode.failedPrecondition {}
     }
     let names = try manager.contentsOfDirectory(atPath: folder.path)

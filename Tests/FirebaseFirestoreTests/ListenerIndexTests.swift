@@ -62,7 +62,7 @@ import Testing
     // If this call waited for the unreachable remote, it would not return.
     if !hasRemote { try await firestore.waitForPendingWrites() }
     #expect(try await firestore.document("a/3").getDocument(source: .cache)["n"] as? Int == -1)
-    #expect(!held.isReleased, "somebody waited for an index that only another one needs")
+    #expect(!held.isReleased, "a query waited for an index that only another one needs")
     #expect(told.count == 0)
     held.release()
     let first = await slow.next
@@ -188,7 +188,7 @@ import Testing
     let document = await quick.next
     #expect(document?["n"] as? Int == 3)
     try await firestore.document("a/3").setData(["n": -1, "m": 3])
-    #expect(!held.isReleased, "somebody waited for an index that only another one needs")
+    #expect(!held.isReleased, "a query waited for an index that only another one needs")
     held.release()
     #expect(await slow.next?.count == 30)
     #expect(try await found == 30)

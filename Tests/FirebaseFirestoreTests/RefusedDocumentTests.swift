@@ -49,7 +49,7 @@ import Testing
     #expect(state == "a c")
     state = await told.next()
     let error = try #require(state)
-    #expect(error.hasPrefix("11 The remote sent the document rooms/bad that this database cannot take: "))
+    #expect(error.hasPrefix("11 The remote sent the document rooms/bad that this database cannot accept: "))
     // The listener still receives later changes.
     try authority.commit([.set(DocumentPath(["rooms", "d"]), StoredMap())])
     remote.refresh()

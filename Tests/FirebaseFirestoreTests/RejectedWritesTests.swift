@@ -100,7 +100,7 @@ import Testing
     try await write("secret2", to: firestore)
     #expect(await first.next?.write.paths == ["rooms/secret2"])
     #expect(
-      await second.next?.write.paths == ["rooms/secret2"], "what was told before is told to nobody else")
+      await second.next?.write.paths == ["rooms/secret2"], "a reported write is not reported again")
     try await firestore.terminate()
   }
 

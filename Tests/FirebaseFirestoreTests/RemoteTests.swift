@@ -341,7 +341,7 @@ import Testing
     #expect(try firestore.collection("rooms").read().isEmpty)
     try await firestore.changeUser(nil)
     firestore.document("rooms/last").setData(["n": 1]) { _ in }
-    #expect(try firestore.document("rooms/last").read().exists, "a read sees what was written before it")
+    #expect(try firestore.document("rooms/last").read().exists, "a read sees the writes before it")
     let count = try await firestore.pendingWrites().count
     firestore.document("rooms/more").setData(["n": 1]) { _ in }
     #expect(try await firestore.pendingWrites().count == count + 1)
@@ -387,7 +387,7 @@ import Testing
       _ = try? transaction.getDocument(b)
       return first
     }
-    #expect(seen as? Int == 2, "what it read first was not so any more at its end")
+    #expect(seen as? Int == 2, "its first read was outdated at its end")
     #expect(attempts.withLock { $0 } == 2)
     try await firestore.terminate()
   }

@@ -195,7 +195,7 @@ import Testing
     await withCheckedContinuation { done in firestore.terminate { _ in done.resume() } }
     #expect(heard.withLock { $0 } == [1])
     #expect(await failure { try await waiting.value }?.code == 1)
-    #expect(!isThere(remote.isAskedToCount), "nobody goes on asking")
+    #expect(!isThere(remote.isAskedToCount), "no caller keeps asking")
   }
 
   /// The connection to the remote stays open for the second instance.

@@ -202,7 +202,7 @@ import Testing
       }
     }
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(said.contains("What a custom strategy for \(kind) reads cannot be told"))
+    #expect(said.contains("The stored form for a custom \(kind) strategy is unknown"))
   }
 
   struct Measure: Codable {
@@ -347,7 +347,7 @@ import Testing
       _ = tasks.filter(using: #Predicate { $0.title.starts(with: "a") })
     }
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(said.contains("The database cannot be asked this predicate"))
+    #expect(said.contains("The database cannot evaluate this predicate"))
   }
 
   @Test func predicateExpressionsOverAFieldTrap() async {

@@ -419,7 +419,7 @@ struct ErrorTableTests {
     var evidence = StorageEvidence(message: "m")
     evidence.code = 28
     let error = StorageErrors.translate(.overdue(.store(.full(evidence))), "b", object: "o") as NSError
-    #expect(error.localizedDescription.contains("goes on waiting"))
+    #expect(error.localizedDescription.contains("is still pending"))
     #expect(error.localizedDescription.contains("POSIX errno 28 ("))
     #expect(!error.localizedDescription.contains("has not answered"))
     #expect(error.userInfo["ResponseErrorDomain"] as? String == NSPOSIXErrorDomain)

@@ -398,7 +398,7 @@ struct TransferLifeTests {
         do throws(StorageError) { step = try worker.advance() } catch { failure = error }
       }
       #expect(failure?.code == .unknown)
-      #expect(failure?.localizedDescription.contains("goes on waiting") == true)
+      #expect(failure?.localizedDescription.contains("is still pending") == true)
       worker.giveUp()
       return worker
     }

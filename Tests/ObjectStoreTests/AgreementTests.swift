@@ -72,7 +72,7 @@ import Testing
     #expect(contents.count == 1)
     try store.commit([.delete(DocumentPath(unchecked: contents[0].path.segments))])
     #expect(
-      try store.agreement().contradictions == ["the object letter in bucket has a content that is not there"])
+      try store.agreement().contradictions == ["the object letter in bucket has a content that is missing"])
     try store.close()
   }
 

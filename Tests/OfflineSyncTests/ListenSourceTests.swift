@@ -52,7 +52,7 @@ import Testing
     _ = try engine.handle(.watchOpened)
     _ = try confirm(target, at: 10)
     let first = told(try engine.handle(.listen(cache, rooms, cacheRules)), cache)
-    #expect(first.map(\.isFromCache) == [false], "somebody asks the remote, and it has said all")
+    #expect(first.map(\.isFromCache) == [false], "a caller asks the remote, and it has sent all")
 
     let effects = try engine.handle(.unlisten(asks))
     #expect(unwatched(effects) == [target])

@@ -48,7 +48,8 @@ import Testing
     try folder.makeStore()
     let before = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     let outcome = try dugout.run("bench", folder.path, "--documents", "7")
-    #expect(outcome.status == 2 && outcome.complaint.contains("is a store, and a bench makes one of its own"))
+    #expect(
+      outcome.status == 2 && outcome.complaint.contains("is a store, and a bench creates one of its own"))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == before)
   }
 

@@ -47,20 +47,20 @@ import Testing
     Kind(
       name: "the manifest is cut short", file: "MANIFEST",
       damage: { file, _ in try Data(contentsOf: file).prefix(100).write(to: file) },
-      said: "STORE/MANIFEST at byte N: expected N bytes, as it tells of N logs and N segment, found N bytes"),
+      said: "STORE/MANIFEST at byte N: expected N bytes, as it lists N logs and N segment, found N bytes"),
     Kind(
       name: "a bit of a log's commit flips", file: "log-", text: "later",
       damage: { file, _ in
         var bytes = try Data(contentsOf: file)
         bytes[try #require(bytes.firstRange(of: Data("later".utf8))).lowerBound] ^= 0x10
         try bytes.write(to: file)
-      }, said: "STORE/log-N at byte N: expected a frame, as the log goes on, found none up to byte N"),
+      }, said: "STORE/log-N at byte N: expected a frame, as the log continues, found none up to byte N"),
     Kind(
-      name: "a bit behind a log's frame flips", file: "log-", damage: flip { _ in 4096 + 40 },
+      name: "a bit after a log's frame flips", file: "log-", damage: flip { _ in 4096 + 40 },
       said: "STORE/log-N at byte N: expected zeros up to byte N, found something else"),
     Kind(
       name: "a bit of a segment's document flips", file: "segment-", damage: flip { $0 / 2 },
-      said: "STORE/segment-N at byte N: expected a page that has its checksum, found bytes that have another"),
+      said: "STORE/segment-N at byte N: expected a page that matches its checksum, found bytes that do not"),
     Kind(
       name: "a page of a segment is zeros", file: "segment-",
       damage: { file, _ in
@@ -68,7 +68,7 @@ import Testing
         bytes.resetBytes(in: bytes.count - 8192..<bytes.count - 4096)
         try bytes.write(to: file)
       },
-      said: "STORE/segment-N at byte N: expected a page that has its checksum, found bytes that have another"),
+      said: "STORE/segment-N at byte N: expected a page that matches its checksum, found bytes that do not"),
     Kind(
       name: "a segment is cut short", file: "segment-",
       damage: { file, _ in
@@ -142,8 +142,8 @@ import Testing
     #expect(findings.map { Self.sentence($0, of: path) } == [kind.said])
     let advice =
       kind.isOfContent
-      ? ". 1 content is damaged: upload the objects again, or restore a backup; salvage does not mend contents."
-      : "; \"dugout salvage\" gets out of it what can be read."
+      ? ". 1 content is damaged: upload the objects again, or restore a backup; salvage does not repair contents."
+      : "; \"dugout salvage\" recovers what can be read."
     #expect(
       outcome.complaint
         == "dugout check: \(path) is damaged in 1 place. Copy the directory before anything else"
@@ -185,7 +185,7 @@ import Testing
     try Self.flip { $0 / 2 }(folder.url.appendingPathComponent(checkpoint), folder.url)
     let both = try dugout.run("check", folder.path)
     #expect(
-      both.complaint.contains("\"dugout salvage\" gets out of it what can be read. 2 contents are damaged"))
+      both.complaint.contains("\"dugout salvage\" recovers what can be read. 2 contents are damaged"))
   }
 
   @Test func aStoreInAFolderNamedBlobsIsNotMistakenForContents() {
@@ -205,9 +205,9 @@ import Testing
     let whole = try dugout.run("salvage", folder.path)
     #expect(whole.status == 0 && whole.complaint.isEmpty, "\(whole.output)\(whole.complaint)")
     let advice =
-      "1 declared index is left out. To have it again:\n  dugout index create \(folder.path) users number\n"
+      "1 declared index is left out. To recreate it:\n  dugout index create \(folder.path) users number\n"
     #expect(whole.output.contains("The store opens again. ") && whole.output.hasSuffix("\n" + advice))
-    #expect(try dugout.run("index", "list", folder.path).output == "no indexes but that of the names\n")
+    #expect(try dugout.run("index", "list", folder.path).output == "no indexes except that of the names\n")
     #expect(try dugout.run("index", "create", folder.path, "users", "number").status == 0)
     let segment = try #require(try names(in: folder.path).first { $0.hasPrefix("segment-") })
     try FileManager.default.removeItem(atPath: "\(folder.path)/\(segment)")
@@ -233,8 +233,8 @@ import Testing
     try bytes.write(to: folder.url.appendingPathComponent("log-0000000001"))
     let outcome = try dugout.run(["salvage", folder.path] + options)
     #expect(outcome.status == 1, "\(outcome.output)")
-    #expect(outcome.complaint.contains("nothing was found that could be read: the store opens again, and"))
-    let said = options.isEmpty ? "The store opens again. Nothing is in it." : "\"complete\":false"
+    #expect(outcome.complaint.contains("nothing readable was found: the store opens again, and"))
+    let said = options.isEmpty ? "The store opens again. It is empty." : "\"complete\":false"
     #expect(outcome.output.contains(said), "\(outcome.output)")
     #expect(try dugout.run("ls", folder.path).output == "no collections\n")
     let healthy = try dugout.run("salvage", folder.path)
@@ -259,7 +259,7 @@ import Testing
     #expect(outcome.status == 1, "\(outcome.output)\(outcome.complaint)")
     #expect(
       outcome.output.contains("\(copy)/\(log): the log that was in use is not there"), "\(outcome.output)")
-    #expect(outcome.complaint.contains("not all of it is as it was: a log is not whole. A backup may have"))
+    #expect(outcome.complaint.contains("not all of it is as it was: a log is incomplete. A backup may have"))
     #expect(try dugout.run("query", copy, "users", "--count").output == "count  1\n")
   }
 
@@ -273,17 +273,17 @@ import Testing
       change(&report)
       return SalvageCommand.loss(report, in: "/there/is/nothing")
     }
-    #expect(said { $0.filesRead = 0 }?.hasPrefix("nothing was found that could be read: ") == true)
+    #expect(said { $0.filesRead = 0 }?.hasPrefix("nothing readable was found: ") == true)
     #expect(said { _ in } == nil)
     #expect(said { $0.entriesLost = 0 } == nil)
     #expect(
       said { $0.entriesLost = 5 }
-        == "the store opens again, but nothing is in it: 5 values are lost. A backup may have what was.")
+        == "the store opens again, but it is empty: 5 values are lost. A backup may have the data.")
     #expect(
       said { $0.checkpoint = .none }
-        == "the store opens again, but nothing is in it: how many values are lost, nothing tells. A backup may "
-        + "have what was.")
-    #expect(said { $0.commitsMissing = [1...3] }?.contains("it: 3 commits were not found. A") == true)
+        == "the store opens again, but it is empty: how many values are lost is unknown. A backup may "
+        + "have the data.")
+    #expect(said { $0.commitsMissing = [1...3] }?.contains("empty: 3 commits were not found. A") == true)
     let folder = try TemporaryFolder()
     try folder.changeStore { _ in }
     let reserve = folder.path + "/RESERVE"
@@ -351,7 +351,7 @@ import Testing
     let before = try contents(of: folder.path)
     // An unknown number is not printed as zero.
     let check = try dugout.run("check", folder.path)
-    #expect(check.status == 1 && check.output.contains("how many records there are cannot be told"))
+    #expect(check.status == 1 && check.output.contains("the number of records is unknown"))
     #expect(
       !check.output.contains(" 0 records") && !check.output.contains("last commit 0"), "\(check.output)")
     var wrong: [String] = []
@@ -366,7 +366,7 @@ import Testing
     ] {
       let outcome = try dugout.run(arguments, input: "")
       if outcome.status != 65 || !outcome.complaint.contains("\(file) is damaged at byte")
-        || !outcome.complaint.contains("\"dugout salvage\" gets out of it what can be read")
+        || !outcome.complaint.contains("\"dugout salvage\" recovers what can be read")
       {
         wrong.append("\(arguments): \(outcome)")
       }

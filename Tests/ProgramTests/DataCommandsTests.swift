@@ -107,14 +107,14 @@ import Testing
     #expect(
       try tree("c where a == 3") == """
         30 results from 30 index entries and 30 documents
-        ├─ made the index c(a)
+        ├─ built the index c(a)
         └─ through the index c(a)
 
         """)
     #expect(
       try tree("c where a in [1, 2]") == """
         60 results from 60 index entries and 60 documents
-        ├─ made the index c(a)
+        ├─ built the index c(a)
         └─ merged in order
            ├─ through the index c(a)
            └─ through the index c(a)
@@ -123,8 +123,8 @@ import Testing
     #expect(
       try tree("c where a in [1, 2] and __name__ == \"d1\"") == """
         1 result from 0 index entries and 2 documents
-        └─ what matches is sorted
-           └─ each document is looked at
+        └─ the matches are sorted
+           └─ each document is examined
               └─ all of these
                  ├─ a document by its name
                  └─ a document by its name
@@ -133,8 +133,8 @@ import Testing
     #expect(
       try tree("c where a > 3 and n < 100") == """
         60 results from 180 index entries and 180 documents
-        ├─ made the index c(a, n)
-        └─ each document is looked at
+        ├─ built the index c(a, n)
+        └─ each document is examined
            └─ through the index c(a, n)
 
         """)
@@ -175,7 +175,7 @@ import Testing
     let query = try dugout.run("query", folder.path, "user where age > 3").output
     #expect(
       query == "no documents; there is no collection user, but there is version/1/user. "
-        + "\"group user\" asks all collections with that id.\n")
+        + "\"group user\" queries all collections with that id.\n")
     #expect(try dugout.run("query", folder.path, "rooms where age > 3").output == "no documents\n")
   }
 
@@ -203,12 +203,12 @@ import Testing
     #expect(try dugout.run("index", "list", folder.path).output == "users(name, age desc)  2 entries\n")
     #expect(try dugout.run("index", "drop", folder.path, "users", "name").status == 1)
     #expect(try dugout.run("index", "drop", folder.path, "users", "name", "age:desc").status == 0)
-    #expect(try dugout.run("index", "list", folder.path).output == "no indexes but that of the names\n")
+    #expect(try dugout.run("index", "list", folder.path).output == "no indexes except that of the names\n")
     // No commits are left to flush.
     #expect(try dugout.run("index", "create", folder.path, "users", "age:desc", "name").status == 0)
     #expect(try dugout.run("index", "list", folder.path).output == "users(age, name desc)  2 entries\n")
     #expect(try dugout.run("index", "drop", folder.path, "users", "age", "name:desc").status == 0)
-    #expect(try dugout.run("index", "list", folder.path).output == "no indexes but that of the names\n")
+    #expect(try dugout.run("index", "list", folder.path).output == "no indexes except that of the names\n")
     #expect(try dugout.run("index", "make", folder.path).status == 2)
   }
 
@@ -246,7 +246,8 @@ import Testing
       .write(to: URL(fileURLWithPath: path))
     #expect(try dugout.run("import", store, path).output == "2 documents imported.\n")
     try Data((mark + #"{"path": "a/d"}"# + "\nno").utf8).write(to: URL(fileURLWithPath: path))
-    #expect(try dugout.run("import", store, path).complaint.contains(", line 2: the line is no JSON object"))
+    #expect(
+      try dugout.run("import", store, path).complaint.contains(", line 2: the line is not a JSON object"))
   }
 
   @Test func anImportBuffersAtMostALineAndAChunk() throws {
@@ -284,8 +285,8 @@ import Testing
     for line in ["query data users where age", "export data - users limit 3"] {
       let arguments = line.split(separator: " ").map(String.init)
       let outcome = try dugout.run(arguments)
-      if outcome.status != 2 || !outcome.complaint.contains("]\nA query stands in quotes, so that")
-        || !outcome.complaint.contains("--help\" tells more.")
+      if outcome.status != 2 || !outcome.complaint.contains("]\nPut a query in quotes, so that")
+        || !outcome.complaint.contains("--help\" has details.")
       {
         wrong.append("\(line): \(outcome)")
       }
@@ -338,7 +339,7 @@ import Testing
       .write(to: URL(fileURLWithPath: path))
     let refused = try dugout.run("import", folder.path, path)
     #expect(refused.status == 65)
-    #expect(refused.complaint.contains("line 1201: in the field n: many is no integerValue."))
+    #expect(refused.complaint.contains("line 1201: in the field n: many is not of type integerValue."))
     #expect(try dugout.run("query", folder.path, "c", "--count").output == "count  1200\n")
     let mended = #"{"path":"c/x","fields":{"n":{"integerValue":"1"}}}"#
     try Data((good + [mended] + (1200..<1500).map(line)).joined(separator: "\n").utf8)
@@ -391,9 +392,9 @@ import Testing
     try #require(dugout.run("set", store, "users/ada", "{name: \"Ada\"}").status == 0)
     let fields = "the fields of a document look like {name: \"Ada\", age: 36}."
     #expect(try complaint("set", store, "users/eve", "name=Eve").contains(fields))
-    #expect(try complaint("set", store, "users/eve").contains("\"dugout set --help\" tells more."))
+    #expect(try complaint("set", store, "users/eve").contains("\"dugout set --help\" has details."))
     let option = try complaint("query", store, "users", "--where", "age > 1")
-    #expect(option.contains("no option --where") && option.contains("\"dugout query --help\" tells more."))
+    #expect(option.contains("no option --where") && option.contains("\"dugout query --help\" has details."))
     #expect(try complaint("get", store, "users").contains("\"dugout ls\" lists the documents"))
     #expect(try complaint("delete", store, "users where name == \"Ada\"").contains("add --query"))
     #expect(try complaint("index", "create", store, "users/ada/posts", "n").contains("such as posts"))
@@ -405,7 +406,7 @@ import Testing
         == "no documents; there is no collection user. Did you mean users?\n")
     #expect(
       try dugout.run("query", store, "group posts").output
-        == "no documents; there is no collection posts. \"dugout ls\" lists those that are there.\n")
+        == "no documents; there is no collection posts. \"dugout ls\" lists those that exist.\n")
     #expect(try dugout.run("query", store, "users where age > 3").output == "no documents\n")
     #expect(try dugout.run("query", store, "user", "--json").output == "{\"documents\":[]}\n")
   }
@@ -509,7 +510,7 @@ import Testing
     let city = "{address: {city: \"London\"}, age: 1}"
     try #require(dugout.run("set", folder.path, "users/ada", city).status == 0)
     let field =
-      " needs a field, such as age or address.city; a name with other letters stands between backticks. "
+      " needs a field, such as age or address.city; a name with other characters needs backticks. "
     let number = "--increment needs a field and a number of 64 bits, such as --increment age=1"
     let wrong: [(words: [String], said: String)] = [
       (["--delete", "a..b"], "--delete\(field)Invalid field path (a..b)."),
@@ -527,7 +528,7 @@ import Testing
       (["--increment", "age=1", "--delete", "age"], "age is named twice"),
       (["{address: {city: 1}}", "--delete", "address"], "address.city lies in address, and both are named"),
       (
-        ["--delete", "address", "age"], "Each further field to remove or to add to has an option of its own."
+        ["--delete", "address", "age"], "Each further field to remove or to add to needs its own option."
       ),
     ]
     var failures: [String] = []
@@ -548,12 +549,12 @@ import Testing
     var wrong: [String] = []
     for fields in [["age", "age"], ["age", "name", "age:desc"]] {
       let outcome = try dugout.run(["index", "create", folder.path, "users"] + fields)
-      if outcome.status != 2 || !outcome.complaint.contains("age is there twice") {
+      if outcome.status != 2 || !outcome.complaint.contains("age appears twice") {
         wrong.append("\(fields): \(outcome)")
       }
     }
     #expect(wrong == [])
-    #expect(try dugout.run("index", "list", folder.path).output == "no indexes but that of the names\n")
+    #expect(try dugout.run("index", "list", folder.path).output == "no indexes except that of the names\n")
     #expect(try dugout.run("index", "create", folder.path, "users", "tags[]", "tags").status == 0)
   }
 

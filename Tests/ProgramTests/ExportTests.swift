@@ -242,7 +242,7 @@ import Testing
     let outcome = try Program(path: "/bin/bash").run("--norc", "-c", script)
     #expect(outcome.status == 74)
     #expect(outcome.complaint.contains("all could not be written: "), "\(outcome.complaint)")
-    #expect(outcome.complaint.contains("Nothing is left of it, and what was there before stays."))
+    #expect(outcome.complaint.contains("Its output was removed, and the target is unchanged."))
     #expect(try FileManager.default.contentsOfDirectory(atPath: files.path).isEmpty)
   }
 

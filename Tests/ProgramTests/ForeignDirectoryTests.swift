@@ -38,7 +38,7 @@ import Testing
     let advice =
       Self.makers.contains(command)
       ? "Choose an empty or a new directory."
-      : "Look at the path: it names the directory that has the file MANIFEST."
+      : "Check the path: it names the directory that has the file MANIFEST."
     #expect(outcome.complaint.hasSuffix(" \(advice)\n"), "\(outcome.complaint)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["letter.txt"])
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["letters"])
@@ -52,7 +52,7 @@ import Testing
     let isRestore = command[0] == "restore"
     let said = isRestore ? "there is no backup at" : "There is no Dugout store at"
     #expect(outcome.complaint.contains("\(said) \(folder.path)/nothing"), "\(outcome.complaint)")
-    #expect(outcome.complaint.contains("Look at the path"), "\(outcome.complaint)")
+    #expect(outcome.complaint.contains("Check the path"), "\(outcome.complaint)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
@@ -70,7 +70,7 @@ import Testing
     #expect(wrong == [])
     let path = try dugout.run("ls", store + "/users/ada")
     #expect(
-      path.status == 69 && path.complaint.hasSuffix("named by a word of its own: \(store) users/ada\n"),
+      path.status == 69 && path.complaint.hasSuffix("named by a separate argument: \(store) users/ada\n"),
       "\(path.complaint)")
     let slip = try dugout.run("ls", folder.path + "/app/databsae/")
     #expect(slip.status == 69 && slip.complaint.contains("Did you mean \(store)?"), "\(slip.complaint)")
@@ -105,7 +105,7 @@ import Testing
     var wrong: [String] = []
     for command in [["ls", "DIR"], ["set", "DIR", "a/b", "{}"]] {
       let outcome = try run(command, in: folder.path)
-      if outcome.status != 69 || !outcome.complaint.contains("was cut off before it was whole")
+      if outcome.status != 69 || !outcome.complaint.contains("was cut off before it was complete")
         || !outcome.complaint.contains("or in the same one if that holds no MANIFEST")
       {
         wrong.append("\(command): \(outcome)")

@@ -133,7 +133,7 @@ import Testing
     try Data(dugout.run("man").output.utf8).write(to: URL(fileURLWithPath: file))
     let set = try Program(path: #require(Self.groff)).run("-ww", "-man", "-Tutf8", file)
     #expect(set.status == 0 && set.complaint.isEmpty, "\(set.complaint)")
-    #expect(set.output.contains("Leave the store behind and say where it is"))
+    #expect(set.output.contains("Keep the store and print its path"))
   }
 
   // MARK: Completions
@@ -208,7 +208,7 @@ import Testing
     #expect(wrong == [])
     let zsh = try dugout.run("completions", "zsh").output
     #expect(zsh.contains(" '*--increment[Add a number") && zsh.contains(" '*--sum[Only the sum"))
-    #expect(zsh.contains(" '--limit[At most so many"))
+    #expect(zsh.contains(" '--limit[Maximum number of"))
     #expect(try dugout.run("completions", "tcsh").status == 2)
   }
 }

@@ -72,7 +72,7 @@ import Testing
     #expect {
       try read(#"{"d": 1, "b": 2, "c": 3, "b": 4, "d": 5, "e": 6}"#)
     } throws: {
-      "\($0)" == "\"b\" is twice in the object at byte 25"
+      "\($0)" == "\"b\" appears twice in the object at byte 25"
     }
   }
 

@@ -162,7 +162,7 @@ import Testing
       "users", .collection, [IndexDefinition.Field(StoredFieldPath(dotted: "age"))])
     #expect(
       QueryCommand.advice(afterSeconds: 9.4, making: index, in: "my data")
-        == "This took 9 seconds and made an index that is gone again. To keep it:\n"
+        == "This took 9 seconds and built a temporary index. To keep it:\n"
         + "  dugout index create 'my data' users age")
     #expect(QueryCommand.advice(afterSeconds: 1.9, making: index, in: "data") == nil)
   }

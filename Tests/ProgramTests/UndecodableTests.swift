@@ -69,7 +69,8 @@ import Testing
       let salvage = try dugout.run("salvage", folder.path)
       #expect(salvage.status == 1 && salvage.output.contains(said), "\(salvage.output)\(salvage.complaint)")
       #expect(
-        salvage.complaint.contains("1 record that cannot be decoded is in the files that were set aside"))
+        salvage.complaint.contains("1 record that cannot be decoded is only in the files that were set aside")
+      )
       let again = try dugout.run("salvage", folder.path)
       #expect(again.status == 0 && again.output.contains("nothing was done"), "\(again.output)")
     } else {

@@ -109,7 +109,7 @@ import Testing
     ] {
       let outcome = try dugout.run(arguments)
       if outcome.status != 1
-        || !outcome.complaint.contains("is the cache of a remote, which would not hear of this.")
+        || !outcome.complaint.contains("is the cache of a remote, which would not receive this.")
       {
         wrong.append("\(arguments): \(outcome)")
       }
@@ -274,7 +274,7 @@ import Testing
         try Data("what is left".utf8).write(to: file)
       }
     }
-    let remark = "\nWhat was there before, of a backup or a restore that was cut off, is gone.\n"
+    let remark = "\nThe remains of a backup or a restore that was cut off were removed.\n"
     var wrong: [String] = []
     for (place, left) in [["LOCK"], ["LOCK", "BACKUP", "segment-0000000001", "blobs/pack-0000000001"]]
       .enumerated()
@@ -300,10 +300,10 @@ import Testing
     let outcome = try dugout.run("backup", folder.path, foreign)
     #expect(outcome.status == 69)
     #expect(
-      outcome.complaint.contains("that was cut off, and beside it letter.txt, which is none of its files."),
+      outcome.complaint.contains("that was cut off, and also letter.txt, which is not one of its files."),
       "\(outcome.complaint)")
     #expect(FileManager.default.fileExists(atPath: foreign + "/letter.txt"))
-    #expect(try dugout.run("stat", foreign).complaint.contains("was cut off before it was whole"))
+    #expect(try dugout.run("stat", foreign).complaint.contains("was cut off before it was complete"))
   }
 
   @Test func backupToANonEmptyDirectoryIsRefused() throws {
@@ -347,7 +347,7 @@ import Testing
     // The keys are the keys of fifteen documents and the key of their shape.
     #expect(report["keys"] as? Int == 16)
     let again = try dugout.run("compact", folder.path)
-    #expect(again.output.contains("as before: there was nothing to gain"))
+    #expect(again.output.contains("as before: there was nothing to reclaim"))
     #expect(try dugout.run("check", folder.path).status == 0)
     #expect(try dugout.run("get", folder.path, "files/19").output.contains("50000 bytes"))
   }
@@ -372,7 +372,7 @@ import Testing
     #expect(before.status == 0, "\(before.complaint)")
     #expect(
       before.output.contains(
-        "\n1 content is of no object, as after some crashes: \"dugout compact\" removes it. No damage.\n"
+        "\n1 content is without an object, as after a crash: \"dugout compact\" removes it. No damage.\n"
       ),
       "\(before.output)")
     #expect(before.output.contains("; 1 object of the storage compared with 2 contents\nNo damage.\n"))
@@ -382,7 +382,7 @@ import Testing
     #expect(compact["contentsBefore"] as? Int == 2 && compact["contentsAfter"] as? Int == 1, "\(compact)")
     #expect(try #require(compact["bytesReturned"] as? Int) > 1 << 20)
     let after = try dugout.run("check", folder.path)
-    #expect(!after.output.contains("of no object"), "\(after.output)")
+    #expect(!after.output.contains("without an object"), "\(after.output)")
     #expect(after.output.contains("1 object of the storage compared with 1 content\n"), "\(after.output)")
     #expect(after.status == 0)
   }
@@ -421,7 +421,7 @@ import Testing
     let outcome = try dugout.run("compact", folder.path, "--json")
     #expect(outcome.status == 69, "\(outcome.complaint)")
     #expect(
-      outcome.complaint.contains("contents of files of the storage were not looked through to the end: "))
+      outcome.complaint.contains("contents of files of the storage were not examined to the end: "))
     #expect(outcome.complaint.contains("Documents were compacted."))
     let report = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
     #expect(try #require(report?["bytesReturned"] as? Int) > 5 * 50_000)

@@ -59,7 +59,7 @@ import Testing
     #expect(wrong == [])
     let nobody = try dugout.run("watch", folder.path, "--forget")
     #expect(nobody.status == 1)
-    #expect(nobody.complaint.contains("nothing is kept for watch. Nobody reads the feed."))
+    #expect(nobody.complaint.contains("nothing is kept for watch. The feed has no readers."))
     try #require(dugout.run("watch", folder.path, "mirror").status == 0)
     let other = try dugout.run("watch", folder.path, "mirrror", "--forget")
     #expect(other.status == 1 && other.complaint.contains("Readers are mirror."), "\(other.complaint)")

@@ -18,7 +18,7 @@ struct Snippet {
       func report(_ sentence: String) {
         violations.append(Violation(path: path, line: fence.line, sentence: sentence))
       }
-      if !fence.isClosed { report("The code fence has no end.") }
+      if !fence.isClosed { report("The code fence is not closed.") }
       switch Instruction(fence.precedingLine) {
       case .compiled where fence.lines.contains { $0.trimmed == "import PackageDescription" }:
         report("A manifest is no snippet: write `<!-- snippet: not compiled: REASON -->` before it.")
@@ -34,7 +34,7 @@ struct Snippet {
         if reason.isEmpty { report("The snippet is not compiled, without a reason.") }
         lastIsCompiled = false
       case .unknown(let text):
-        report("Nobody knows what `\(text)` asks for.")
+        report("`\(text)` is not a known directive.")
         lastIsCompiled = false
       }
     }

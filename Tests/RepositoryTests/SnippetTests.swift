@@ -160,13 +160,13 @@ import Testing
     ("<!-- snippet: continues -->\n```swift\n```", 2, "The snippet continues nothing that is compiled."),
     (
       "<!-- snippet: skipped -->\n```swift\n```", 2,
-      "Nobody knows what `<!-- snippet: skipped -->` asks for."
+      "`<!-- snippet: skipped -->` is not a known directive."
     ),
     (
       "```swift\nimport PackageDescription\n```", 1,
       "A manifest is no snippet: write `<!-- snippet: not compiled: REASON -->` before it."
     ),
-    ("```swift\nlet a = 1", 1, "The code fence has no end."),
+    ("```swift\nlet a = 1", 1, "The code fence is not closed."),
   ])
   func anUnknownSnippetInstructionIsReported(text: String, line: Int, sentence: String) {
     let found = Snippet.all(on: "a.md", text: text).violations

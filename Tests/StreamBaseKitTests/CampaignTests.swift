@@ -33,7 +33,7 @@ extension StreamBaseKitTests {
         refused += outcome.refused
       }
       #expect(wrong == [])
-      #expect(refused > 0 || !hasRemote, "nobody was too late")
+      #expect(refused > 0 || !hasRemote, "no write was too late")
     }
   }
 }

@@ -223,7 +223,7 @@ extension StreamBaseKitTests {
       base.resource(Parcel.self, path: "/parcels/@")
       let before = Parcel.clones
       await run { context.create(Parcel(key: "1")) }
-      #expect(Parcel.clones == before, "who is not counted is not asked")
+      #expect(Parcel.clones == before, "the predicate does not run for uncounted records")
       await run { context.destroy(Parcel(key: "1")) }
       base.counter(Board.self, name: "due_count", countingType: Parcel.self) {
         ($0 as? Parcel)?.due == Timestamp(seconds: 1, nanoseconds: 0)

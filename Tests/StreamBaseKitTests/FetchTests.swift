@@ -403,7 +403,7 @@ extension StreamBaseKitTests {
         world.on { stream.fetchMore(3, start: "b") { done.resume() } }
       }
       guard case .failed(let error)? = world.on({ recorder.take() }).first else {
-        Issue.record("no failure was told")
+        Issue.record("no failure was reported")
         return
       }
       #expect(error.code == FirestoreErrorCode.Code.permissionDenied.rawValue)
@@ -422,7 +422,7 @@ extension StreamBaseKitTests {
       let recorder = StreamChangeRecorder()
       world.on { stream.delegate = recorder }
       guard case .initialLoad(let error?)? = world.on({ recorder.changes }).first else {
-        Issue.record("no failure was told")
+        Issue.record("no failure was reported")
         return
       }
       #expect(error.code == FirestoreErrorCode.Code.permissionDenied.rawValue)

@@ -369,7 +369,7 @@ extension StreamBaseKitTests {
       try await world.delete("d")
       world.on {
         timer.fire()
-        #expect(recorder.take() == [], "what comes and goes before a batch is not announced")
+        #expect(recorder.take() == [], "a row added and removed before a batch is not announced")
       }
     }
 

@@ -94,7 +94,7 @@ package final class ModelTable: StreamTable {
     apply()
     checkCounts()
     for path in added where isRow(path) && rows[path[0]][path[1]].key != key(path) {
-      refuse("row \(path) is not what was added")
+      refuse("row \(path) is not the added row")
     }
   }
 
@@ -108,7 +108,7 @@ package final class ModelTable: StreamTable {
     }
     for path in added.sorted() {
       guard rows.indices.contains(path[0]), (0...rows[path[0]].count).contains(path[1]) else {
-        return refuse("row \(path) is added behind the end")
+        return refuse("row \(path) is added after the end")
       }
       rows[path[0]].insert(row(path), at: path[1])
     }

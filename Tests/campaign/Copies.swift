@@ -36,7 +36,7 @@ enum Copies: Campaign {
     await app.delete()
     var problems: [String] = []
     if all != one { problems.append("\(copies) copies take \(all) bytes, and one \(one)") }
-    if last != content { problems.append("the last copy is not what was uploaded") }
+    if last != content { problems.append("the last copy differs from the upload") }
     if listed != copies { problems.append("\(listed) of \(copies) copies are listed") }
     var result = CampaignResult(run: copies, failed: problems.count)
     result.details = [

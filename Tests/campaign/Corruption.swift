@@ -5,8 +5,8 @@ import Harness
 enum Corruption: Campaign {
   static let name = "corrupt"
   static let summary =
-    "damages stores bit by bit, file by file, and looks for harm that nobody noticed: "
-    + "--bytes N, every bit of so many of each kind of file; --large N, random flips in a store of 64 MiB"
+    "damages stores bit by bit, file by file, and looks for undetected corruption: "
+    + "--bytes N, every bit of N files of each kind; --large N, random flips in a store of 64 MiB"
   static let amount = (option: "--flips", standard: Optional(20_000))
   static let moreOptions = [(option: bytesOption, standard: 2048), (option: largeOption, standard: 0)]
 

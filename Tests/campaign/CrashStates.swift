@@ -6,7 +6,7 @@ import Harness
 enum CrashStates: Campaign {
   static let name = "crash"
   static let summary =
-    "crashes and faults at every call of a simulated disk, against a dictionary, and of a client's queue, against what was answered: --target N, workload N alone; --target queue, the queue alone"
+    "crashes and faults at every call of a simulated disk, against a dictionary, and of a client's queue, against the answers: --target N, workload N alone; --target queue, the queue alone"
   static let amount = (option: "--states", standard: Optional(100_000))
   static let hasTargets = true
 

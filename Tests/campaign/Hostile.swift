@@ -5,7 +5,7 @@ import Harness
 enum Hostile: Campaign {
   static let name = "hostile"
   static let summary =
-    "clients of a remote that lies, in the end without a poisoned store, and with what it truly has: --target N, history N alone"
+    "clients of a remote that lies, in the end with a healthy store and the remote's true data: --target N, history N alone"
   static let hasTargets = true
   static let amount = (option: "--histories", standard: Optional(1_000))
 

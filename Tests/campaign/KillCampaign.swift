@@ -36,7 +36,7 @@ enum KillCampaign: Campaign {
       result.failed += 1
       lost += missing.count
       result.firstFailure =
-        result.firstFailure ?? "after round \(round) document \(missing[0]) is not what was saved"
+        result.firstFailure ?? "after round \(round) document \(missing[0]) differs from its saved state"
     }
     result.details = [("acknowledgedDocumentsLost", lost)]
     try killAtRandomTimes(options, in: folder, &result)

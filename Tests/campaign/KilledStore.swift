@@ -93,7 +93,7 @@ struct KilledStore {
     defer { opened.abandon() }
     let found = Int(opened.lastCommit.value)
     guard found == acknowledged || found == acknowledged + 1 else {
-      throw Problem(text: "the store stands at commit \(found)")
+      throw Problem(text: "the store is at commit \(found)")
     }
     try opened.checkInvariants()
     let contents = StoreKillScript.contents(after: found, seed: seed)

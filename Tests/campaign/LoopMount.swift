@@ -45,7 +45,7 @@ struct LoopMount {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     guard FileManager.default.createFile(atPath: image, contents: nil),
       truncate(image, off_t(kind.bytes)) == 0
-    else { throw Failure(description: "no file of \(kind.bytes) bytes can be made") }
+    else { throw Failure(description: "no file of \(kind.bytes) bytes can be created") }
     // With blocks of one page, all requests to the device are for whole pages, which `limitRequestsToOnePage`
     // requires.
     try Self.run(kind.makeArguments + (mayRunFull ? ["-b", "4096"] : []) + [image])
@@ -63,7 +63,7 @@ struct LoopMount {
     }
     guard let size = values("Block size").first.flatMap({ Int($0.trimmingCharacters(in: .whitespaces)) })
     else {
-      throw Failure(description: "dumpe2fs does not tell the size of blocks")
+      throw Failure(description: "dumpe2fs does not report the block size")
     }
     var free = IndexSet()
     for range in values("Free blocks").flatMap({ $0.split(separator: ",") }) {

@@ -4,7 +4,7 @@ import Harness
 
 enum Model: Campaign {
   static let name = "model"
-  static let summary = "runs random programs on the store of bytes and on a dictionary"
+  static let summary = "runs random programs on the byte store and on a dictionary"
   static let amount = (option: "--operations", standard: Optional(200_000))
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {

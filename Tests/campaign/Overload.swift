@@ -17,7 +17,7 @@ import Harness
 
 enum Overload: Campaign {
   static let name = "overload"
-  static let summary = "writes documents from eight threads without rest and tells how long commits take"
+  static let summary = "writes documents from eight threads without rest and reports how long commits take"
   static let amount = (option: "--minutes", standard: Optional(1))
 
   static let writers = 8

@@ -4,7 +4,7 @@ import Harness
 
 enum Queries: Campaign {
   static let name = "queries"
-  static let summary = "asks a store of documents and an evaluator that takes the long way"
+  static let summary = "compares the queries of a document store with a naive evaluator"
   static let amount = (option: "--count", standard: Optional(20_000))
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {

@@ -10,7 +10,7 @@ import Harness
 
 enum Shapes: Campaign {
   static let name = "shapes"
-  static let summary = "writes documents whose field names are all different, beside as many with the same"
+  static let summary = "writes documents with all different field names, and as many with the same"
   static let amount = (option: "--documents", standard: Optional(20_000))
 
   /// The maximum ratio of a time to the same time for documents with one shape. Documents with one shape are

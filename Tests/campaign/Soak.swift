@@ -16,7 +16,7 @@ import StoreTools
 
 enum Soak: Campaign {
   static let name = "soak"
-  static let summary = "loads a store from several threads, closes and kills, and watches what it takes"
+  static let summary = "loads a store from several threads, closes and kills, and watches its resources"
   static let amount = (option: "--minutes", standard: Optional(1))
 
   /// Small limits, so that a minute has many flushes and compactions.
@@ -40,7 +40,8 @@ enum Soak: Campaign {
     soak.judge()
     options.printUnlessJSON(soak.table)
     if !soak.hasJudgedGrowth {
-      options.printUnlessJSON("Growth of memory and descriptors: not judged, for that takes seven rounds.")
+      options.printUnlessJSON(
+        "Growth of memory and descriptors: not judged, because that takes seven rounds.")
     }
     var result = CampaignResult(run: soak.rounds.count, failed: soak.failures.count)
     result.details = soak.details
@@ -188,7 +189,7 @@ struct SoakRun {
       let known = max(acknowledged[writer], models[writer].last)
       guard last == known || last == known + 1 else {
         throw SoakFailure(
-          description: "writer \(writer) stands at commit \(last), and \(known) was acknowledged")
+          description: "writer \(writer) is at commit \(last), and \(known) was acknowledged")
       }
       models[writer].advance(to: last)
       if let difference = try models[writer].difference(from: store) {

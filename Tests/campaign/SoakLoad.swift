@@ -94,7 +94,7 @@ final class SoakLoad: Sendable {
     // but not older.
     let last = SoakScript.number(in: try store.value(for: SoakScript.lastName(writer))) ?? 0
     if let value, !script.isValue(value, writer: writer, key: key, upTo: last) {
-      fail("key \(key) of writer \(writer) holds what nobody put there")
+      fail("key \(key) of writer \(writer) holds a value that no writer put there")
     }
     state.withLock { $0.outcome.reads += 1 }
     // Yields the processor to other threads.

@@ -43,7 +43,7 @@ struct StoreFullDevices {
       }
     } catch {
       complain(
-        "SKIPPED: no device runs full under a store, for \(error) (needs root, a loop device and the package "
+        "SKIPPED: no device runs full under a store: \(error) (needs root, a loop device and the package "
           + "e2fsprogs)")
       return nil
     }

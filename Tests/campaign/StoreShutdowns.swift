@@ -34,7 +34,7 @@ struct StoreShutdowns {
         mount = try LoopMount(kind, in: folder)
       } catch {
         complain(
-          "SKIPPED: no \(kind.rawValue) file system is shut down, for \(error) (needs root, a loop device "
+          "SKIPPED: no \(kind.rawValue) file system is shut down: \(error) (needs root, a loop device "
             + "and the packages e2fsprogs and xfsprogs)")
         continue
       }

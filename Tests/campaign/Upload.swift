@@ -32,7 +32,7 @@ enum Upload: Campaign {
     await app.delete()
     var problems: [String] = []
     if metadata.size != Int64(mebibytes) << 20 { problems.append("the object has \(metadata.size) bytes") }
-    if !isSame(source, copy) { problems.append("what was read back is not what was uploaded") }
+    if !isSame(source, copy) { problems.append("the downloaded bytes differ from the upload") }
     if resident > residentBytesMax { problems.append("\(resident >> 20) MiB were resident") }
     var result = CampaignResult(run: 1, failed: problems.isEmpty ? 0 : 1)
     result.details = [

@@ -103,7 +103,7 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
   /// The root of the bucket.
   open func reference() -> StorageReference {
     if bucket.isEmpty {
-      ProgrammerError.trap("This instance has no bucket of its own: use reference(forURL:).")
+      ProgrammerError.trap("This instance has no default bucket: use reference(forURL:).")
     }
     return reference(StoragePath(bucket: bucket))
   }
@@ -131,7 +131,7 @@ open class Storage: NSObject, NSCopying, @unchecked Sendable {
     let path = try StoragePath(url: url)
     guard bucket.isEmpty || bucket.utf8.elementsEqual(path.bucket.utf8) else {
       throw .bucketMismatch(
-        message: "The URL is of bucket \(path.bucket), and this instance is of bucket \(bucket).")
+        message: "The URL is in bucket \(path.bucket), and this instance has bucket \(bucket).")
     }
     return path
   }

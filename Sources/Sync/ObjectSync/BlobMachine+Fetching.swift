@@ -242,7 +242,7 @@ extension BlobMachine {
     dropArrival(search)
     failed(
       search,
-      .remote(.unavailable("What came is not what the remote has: its length or its checksum differs.")))
+      .remote(.unavailable("The received content is not the remote's: its length or its checksum differs.")))
   }
 
   mutating func appended(_ search: BlobSync.Search, _ result: Result<UInt64, DocumentStoreError>) {

@@ -58,7 +58,7 @@ struct Listing {
   }
 
   fileprivate func refusal(of prefix: String) -> BlobSyncError {
-    .remote(.rejected("The remote's list of \(prefix) does not go on."))
+    .remote(.rejected("The remote's list of \(prefix) does not advance."))
   }
 }
 

@@ -396,7 +396,7 @@ struct BlobMachine: StateMachine {
     sessionErrors[change.number] = known
     guard known.count <= Self.sessionErrorsMax + 1 else {
       self.sending = nil
-      return deferChange(change, .remote(.unavailable("The remote loses the upload again and again.")))
+      return deferChange(change, .remote(.unavailable("The remote lost the upload repeatedly.")))
     }
     let startsOver = known.count > Self.sessionErrorsMax
     if startsOver, change.put != nil { emit(.abandon(session: change.session)) }

@@ -27,8 +27,8 @@ extension BlobSync {
     switch attachment {
     case .refuse:
       throw .failedPrecondition(
-        "The buckets in \(objects.blobs.path) have \(own.count) objects that the remote does not know. Say what is to "
-          + "become of them: Storage.remoteAttachment is .refuse, and can be .upload or .discard.")
+        "The buckets in \(objects.blobs.path) have \(own.count) objects that the remote does not have. Choose what to "
+          + "do with them: Storage.remoteAttachment is .refuse, and can be .upload or .discard.")
     case .discard: for object in own { _ = try objects.delete(object.path) }
     case .upload:
       // An earlier attach may have queued some of these uploads before a crash. Those uploads stay as they

@@ -193,7 +193,7 @@ public final class LoopbackBlobRemote: BlobRemote {
         found.object.generation == object.generation
       else { throw .notFound }
       if let end = state.stalls[object.name], offset >= end {
-        throw .unavailable("The loopback remote gives no more of \(object.name).")
+        throw .unavailable("The loopback remote returns no more of \(object.name).")
       }
       guard offset < UInt64(found.content.count) else { return [] }
       let start = Int(offset)

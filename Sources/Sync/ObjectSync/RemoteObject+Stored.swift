@@ -61,7 +61,7 @@ extension RemoteObject {
   }
 
   private func refusal(_ reason: String) -> BlobRemoteError {
-    .rejected("The remote says of an object what no object can have. \(reason)")
+    .rejected("The remote sent invalid properties of an object. \(reason)")
   }
 }
 

@@ -20,7 +20,7 @@ import Testing
     try store.commit([increment(place)])
     let syncs = machine.disk.counters.fileSyncs
     let inProgress = try (0..<8).map { _ in try store.begin([increment(place)]) }
-    #expect(try number(store, place) == .integer(1), "nobody reads what is not durable")
+    #expect(try number(store, place) == .integer(1), "no reader sees a commit that is not durable")
     let times = try inProgress.map { try store.finish($0) }
     #expect(try number(store, place) == .integer(9))
     #expect(machine.disk.counters.fileSyncs - syncs == 1)

@@ -197,7 +197,7 @@ import Testing
     #expect(second == 0 && answer == 2000)
     try store.commit([.delete(path("c", "d3"))])
     let older = try built { answer = try snapshot.documents(byEmail).count }
-    #expect(older == 3999 && answer == 2000, "one index of what was, and one of what is")
+    #expect(older == 3999 && answer == 2000, "one index of the old state, and one of the current one")
     let last = try built { answer = try store.documents(byEmail).count }
     #expect(last == 0 && answer == 1999)
     snapshot.close()

@@ -82,7 +82,7 @@ import Testing
     #expect(keys() == empty)
     try first.unregister()
     try store.commit([set("a", 0)])
-    #expect(keys() == empty, "nobody reads, and nothing is kept")
+    #expect(keys() == empty, "there is no reader, and nothing is kept")
     let third = try store.feedConsumer("c")
     #expect(third.position == FeedPosition(600))
   }
@@ -95,7 +95,7 @@ import Testing
       try store.commit([.set(place, StoredMap([("t", text), ("n", .integer(0))]))] + [increment(place)])
     }
     guard case .feedTruncated = failure(of: { try consumer.read() }) else {
-      Issue.record("what is gone was read")
+      Issue.record("a removed entry was read")
       return
     }
     consumer.skipToStart()
@@ -114,7 +114,7 @@ import Testing
     try store.commit([set("a", 2)])
     try store.trimFeed()
     guard case .feedTruncated = failure(of: { try consumer.read() }) else {
-      Issue.record("what is gone was read")
+      Issue.record("a removed entry was read")
       return
     }
     consumer.skipToStart()

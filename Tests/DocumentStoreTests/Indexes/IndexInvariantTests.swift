@@ -38,7 +38,7 @@ import Testing
       name: "an index counts other numbers", plant: { $0.indexes[0].numbers = NumberCounts() },
       said: "the index c(n): it counts other integers and doubles than there are"),
     Fault(
-      name: "an index counts long keys that are none", plant: { $0.indexes[1].longKeys += 1 },
+      name: "an index counts too many long keys", plant: { $0.indexes[1].longKeys += 1 },
       said: "it counts 1 long keys, and there are 0"),
     Fault(
       name: "names of nested documents are counted wrongly", plant: { $0.names?.countNested("c", 1) },

@@ -52,7 +52,7 @@ struct IndexSetTests {
     try store.close()
   }
 
-  @Test("that queries made stay for good once they are asked for")
+  @Test("that queries built are permanent once they are declared")
   func automaticIndexBecomesPermanentWhenCreatedExplicitly() throws {
     let store = try open()
     try fill(store, 0..<20)
@@ -63,7 +63,7 @@ struct IndexSetTests {
     try store.close()
   }
 
-  @Test("are not there if their making was ended")
+  @Test("are not there if their build was cancelled")
   func cancelledBuildLeavesNoIndex() throws {
     let store = try open()
     for start in 0..<10 { try fill(store, start * 500..<start * 500 + 500) }
@@ -80,7 +80,7 @@ struct IndexSetTests {
     try store.close()
   }
 
-  @Test("are not there if nobody wanted them any more, and are made once somebody does")
+  @Test("are dropped if no query wants them any more, and are built once one does")
   func abandonedBuildLeavesNoIndexUntilItIsNeededAgain() throws {
     let store = try open()
     for start in 0..<10 { try fill(store, start * 500..<start * 500 + 500) }
@@ -108,7 +108,7 @@ struct IndexSetTests {
     try store.close()
   }
 
-  @Test("have what was committed while they were made")
+  @Test("have the commits of the time of their build")
   func indexIncludesCommitsMadeDuringItsBuild() throws {
     let store = try open()
     for start in 0..<10 { try fill(store, start * 500..<start * 500 + 500) }
@@ -133,7 +133,7 @@ struct IndexSetTests {
     try store.close()
   }
 
-  @Test("stay those that were asked for, when a query had begun to make the same")
+  @Test("stay declared ones, if a query had begun to build the same")
   func explicitIndexSurvivesAConcurrentAutomaticBuild() throws {
     let store = try open()
     try fill(store, 0..<500)
@@ -153,7 +153,7 @@ struct IndexSetTests {
     try store.close()
   }
 
-  @Test("follow the commits of other threads while they are made")
+  @Test("follow the commits of other threads while they are built")
   func indexBuildFollowsCommitsOfOtherThreads() throws {
     let store = try open { $0.maintenance = .inBackground(afterMilliseconds: 1) }
     try fill(store, 0..<400)
@@ -184,7 +184,7 @@ struct IndexSetTests {
 
   // MARK: Persisted
 
-  @Test("are there after a flush and a reopening, and need no making")
+  @Test("are there after a flush and a reopening, and need no build")
   func indexesSurviveFlushAndReopeningWithoutARebuild() throws {
     var store = try open()
     try fill(store, 0..<300)
@@ -206,7 +206,7 @@ struct IndexSetTests {
   }
 
   @Test(
-    "that are made and dropped where there is nothing to flush stay made and dropped", arguments: [0, 30])
+    "that are created and dropped with nothing to flush stay created and dropped", arguments: [0, 30])
   func indexChangesPersistWithNothingElseToFlush(documents: Int) throws {
     var store = try open()
     if documents > 0 { try fill(store, 0..<documents) }
@@ -233,7 +233,7 @@ struct IndexSetTests {
     try store.close()
   }
 
-  @Test("that queries made go when there are too many, the least recently used first")
+  @Test("that queries built are evicted when there are too many, in LRU order")
   func excessAutomaticIndexesAreEvictedLeastRecentlyUsedFirst() throws {
     let store = try open()
     try fill(store, 0..<5)
@@ -318,7 +318,7 @@ struct IndexSetTests {
     }
   }
 
-  @Test("are made again after a document that nobody can read was deleted")
+  @Test("are rebuilt after an unreadable document was deleted")
   func indexIsRebuiltAfterAnUndecodableDocumentIsDeleted() throws {
     let store = try open()
     try fill(store, 0..<30)

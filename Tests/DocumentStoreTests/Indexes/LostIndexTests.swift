@@ -116,7 +116,7 @@ import Testing
     }
     let lost = [IndexInfo(definition: Self.byText, entries: 0, isAutomatic: false, isLost: true)]
     #expect(opened == [lost, lost])
-    #expect(queried == [made, made], "the first query has it made again, as one that was asked for")
+    #expect(queried == [made, made], "the first query rebuilds it, as a declared one")
     #expect(reopened == [made, made])
     #expect(answered == [.right, .right])
     let expectedCounts: [Int?] = [nil, Full.kept, nil, Full.kept]

@@ -86,7 +86,7 @@ struct LiveCampaignTests {
     .replacedListeners, .commitsOfHandlers, .listenersOfHandlers, .droppedIndexes,
   ]
 
-  @Test("whatever is committed, listeners know the answers of their queries", .timeLimit(.minutes(5)))
+  @Test("after every commit, listeners have the results of their queries", .timeLimit(.minutes(5)))
   func listenersAlwaysHaveTheCorrectQueryResult() {
     let directory = TemporaryDirectory()
     let seed = UInt64.random(in: 0...1 << 40)

@@ -53,7 +53,7 @@ import Testing
       if !hasCommitted {
         hasCommitted = true
         #expect(failure { try store.commit((0..<20).map { .delete(path("rooms", "m\($0)")) }) } == nil)
-        #expect(failure { try store.documents(first(1, by: "k")) } == nil, "the index that is being made")
+        #expect(failure { try store.documents(first(1, by: "k")) } == nil, "the index that is being built")
       }
       return true
     }
@@ -74,7 +74,7 @@ import Testing
     let other = try store.begin([set("m20", 1000), set("m200", 20)])
     try store.finish(removal)
     queue.sync {}
-    #expect(told.withLock { $0 } == ["m0", "m1"], "a state with less than the limit is none")
+    #expect(told.withLock { $0 } == ["m0", "m1"], "a state with less than the limit is invalid")
     let (runInBackground, second) = try listen(first(2))
     #expect(runInBackground.withLock { $0 } == ["m0", "m1"])
     try store.finish(other)

@@ -127,7 +127,7 @@ import Testing
       try visits { try store.commit([set("m\(1000 + 2 * number)", 1)]) }
     }
     #expect(counts == [1, 1, 1, 1, 1])
-    #expect(try visits { try store.commit([set("m1001", 1)]) } == 0, "the end is not within")
+    #expect(try visits { try store.commit([set("m1001", 1)]) } == 0, "the end is not included")
     #expect(try visits { try store.commit([set("m1003", 1)]) } == 1, "the end is within")
   }
 

@@ -39,7 +39,7 @@ struct QueryAnswerTests {
 
   /// Guards against a page that starts at the wrong document. If a field that an `in` filter fixes is dropped
   /// from the cursor but kept in the index keys, a page repeats the last document of the previous page.
-  @Test("begin behind a document, though a field orders twice")
+  @Test("begin after a document, though a field orders twice")
   func pageStartsAfterItsCursorIfAFieldOrdersTwice() throws {
     let directory = TemporaryDirectory()
     var options = DocumentStore.Options()
@@ -83,7 +83,7 @@ struct QueryAnswerTests {
   }
 
   /// A query run pins a snapshot. A leaked run would therefore keep files and old versions forever.
-  @Test("leave nothing of their carrying out behind")
+  @Test("leave no trace of their execution")
   func queryRunsReleaseTheirSnapshots() throws {
     let directory = TemporaryDirectory()
     var options = DocumentStore.Options()

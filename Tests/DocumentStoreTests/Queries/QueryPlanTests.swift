@@ -51,28 +51,28 @@ struct QueryPlanTests {
   func oneEqualityOrOrderUsesOneIndex() throws {
     let store = try open()
     try expectPlan(
-      store, try .ofC.where("a", .equal, 3), "made the index c(a)\nthrough the index c(a)",
+      store, try .ofC.where("a", .equal, 3), "built the index c(a)\nthrough the index c(a)",
       then: "through the index c(a)")
     try expectPlan(store, try .ofC.where("a", .lessThan, 3), "through the index c(a)")
     try expectPlan(store, try .ofC.where("a", .notEqual, 3), "through 2 ranges of the index c(a)")
     try expectPlan(store, try .ofC.order("a").limited(to: .last(3)), "backward through the index c(a)")
     try expectPlan(
       store, try .ofC.where("tags", .arrayContains, 2).order("n", .descending),
-      "made the index c(tags[], n)\nbackward through the index c(tags[], n)")
+      "built the index c(tags[], n)\nbackward through the index c(tags[], n)")
     try expectPlan(
-      store, try .ofGroupC.where("a", .equal, 3), "made the index group c(a)\nthrough the index group c(a)")
+      store, try .ofGroupC.where("a", .equal, 3), "built the index group c(a)\nthrough the index group c(a)")
   }
 
   @Test("of several equalities are what several indexes share, or one")
   func severalEqualitiesUseOneIndexOrJoinSeveral() throws {
     let store = try open()
     let query = try StructuredQuery.ofC.where("a", .equal, 3).where("b", .equal, 3)
-    try expectPlan(store, query, "made the index c(a, b)\nthrough the index c(a, b)")
+    try expectPlan(store, query, "built the index c(a, b)\nthrough the index c(a, b)")
     store.dropIndex(try IndexDefinition("c", .collection, ["a", "b"].map { IndexDefinition.Field($0) }))
     for name in ["a", "b"] as [StoredFieldPath] {
       try store.createIndex(try IndexDefinition("c", .collection, [IndexDefinition.Field(name)]))
     }
-    try expectPlan(store, query, "through what is in all of: the index c(a), the index c(b)")
+    try expectPlan(store, query, "through the intersection of: the index c(a), the index c(b)")
   }
 
   @Test("of alternatives are merged, or sorted")
@@ -80,11 +80,11 @@ struct QueryPlanTests {
     let store = try open()
     let either = try StructuredQuery.ofC.where("a", .isIn, [1, 2])
     try expectPlan(
-      store, either, "made the index c(a)\nthrough the index c(a)\nthrough the index c(a)\nmerged in order")
+      store, either, "built the index c(a)\nthrough the index c(a)\nthrough the index c(a)\nmerged in order")
     try expectPlan(
       store, try either.where(.documentID, .equal, "d1"),
-      "a document by its name\na document by its name\nall of these\neach document is looked at\n"
-        + "and what matches is sorted")
+      "a document by its name\na document by its name\nall of these\neach document is examined\n"
+        + "and the matches are sorted")
   }
 
   @Test("of inequalities on two fields look at documents in the order of the first")
@@ -92,7 +92,7 @@ struct QueryPlanTests {
     let store = try open()
     try expectPlan(
       store, try .ofC.where("a", .greaterThan, 3).where("n", .lessThan, 100),
-      "made the index c(a, n)\nthrough the index c(a, n)\neach document is looked at")
+      "built the index c(a, n)\nthrough the index c(a, n)\neach document is examined")
   }
 
   /// Parses fields; a minus sign means descending.
@@ -154,7 +154,7 @@ struct QueryPlanTests {
     try store.close()
   }
 
-  @Test("are told by what one would declare")
+  @Test("are described by the index that one would declare")
   func indexDescriptionEqualsItsDeclaration() throws {
     let declarations = [
       (["a", "-b"], "c(a, b desc)"), (["-a", "b"], "c(a, b desc)"), (["-a", "-b"], "c(a, b)"),
@@ -166,10 +166,10 @@ struct QueryPlanTests {
     let store = try open()
     try expectPlan(
       store, try .ofC.order("a").order("n", .descending).order(.documentID),
-      "made the index c(a, n desc, __name__)\nthrough the index c(a, n desc, __name__)")
+      "built the index c(a, n desc, __name__)\nthrough the index c(a, n desc, __name__)")
     try expectPlan(
       store, try .ofC.order("a").order("n", .descending),
-      "made the index c(a, n desc)\nbackward through the index c(a, n desc)")
+      "built the index c(a, n desc)\nbackward through the index c(a, n desc)")
     #expect(
       try IndexDefinition(
         "c", .collection, [.init("a"), .init("n", .value(.descending))], names: .ascending)
@@ -189,14 +189,14 @@ struct QueryPlanTests {
     let store = try open { $0.createsIndexes = false }
     try expectPlan(
       store, try .ofC.where("a", .equal, 3).order("n"),
-      "through the names\neach document is looked at\nand what matches is sorted")
+      "through the names\neach document is examined\nand the matches are sorted")
     try store.createIndex(try IndexDefinition("c", .collection, [IndexDefinition.Field("a")]))
     try expectPlan(
       store, try .ofC.where("a", .equal, 3).order("n"),
-      "through the index c(a)\neach document is looked at\nand what matches is sorted")
+      "through the index c(a)\neach document is examined\nand the matches are sorted")
     try store.createIndex(try IndexDefinition("c", .collection, [IndexDefinition.Field("n")]))
     try expectPlan(
       store, try .ofC.where("a", .equal, 3).order("n").limited(to: .first(1)),
-      "through the index c(n)\neach document is looked at")
+      "through the index c(n)\neach document is examined")
   }
 }

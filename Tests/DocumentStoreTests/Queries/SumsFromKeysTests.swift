@@ -70,7 +70,7 @@ struct SumsFromKeysTests {
     #expect(try fromKeys(other, store) == nil)
   }
 
-  @Test("are exact above what a double can tell")
+  @Test("are exact beyond the precision of a double")
   func integerSumsAreExactBeyondDoublePrecision() throws {
     let store = try open("n")
     let numbers: [Int64] = [.max, .min, (1 << 53) + 1, -(1 << 53) - 1, (1 << 62) + 3, -7]
@@ -79,7 +79,7 @@ struct SumsFromKeysTests {
     #expect(found?[1] == .integer((1 << 62) + 3 - 7 - 1))
   }
 
-  @Test("look at documents where integers and doubles meet, as long as they do")
+  @Test("read documents where integers and doubles are mixed, as long as they are")
   func keysThatMixIntegersAndDoublesRequireDocuments() throws {
     let store = try open("n")
     try set("a", ("n", 5), in: store)

@@ -173,7 +173,7 @@ import Testing
     for number in 0..<3 {
       try store.commit([.set(path("others", "1"), StoredMap([("x", .integer(Int64(number)))]))])
     }
-    #expect(shapes(store) == [], "nobody knows yet which ids are free")
+    #expect(shapes(store) == [], "it is not known yet which ids are free")
     func expectDamaged() throws {
       var expected: [String?] = []
       for number in 1..<3 {
@@ -183,7 +183,7 @@ import Testing
         }
         expected.append(evidence.expected)
       }
-      #expect(expected == Array(repeating: "a map with names, or with a shape that there is", count: 2))
+      #expect(expected == Array(repeating: "a map with names, or with a shape that exists", count: 2))
     }
     try expectDamaged()
     #expect(store.count == 4)

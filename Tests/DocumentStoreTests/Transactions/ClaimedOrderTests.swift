@@ -51,7 +51,7 @@ import Testing
         Transaction(appends: [.init(2, 20)], outcome: .committed(4)),
         Transaction(items: [.init(1, [10]), .init(2, [20])]),
       ]
-    #expect(ClaimedOrder.violation(in: history)?.hasPrefix("at no time was all this so: ") == true)
+    #expect(ClaimedOrder.violation(in: history)?.hasPrefix("this was never all true at one time: ") == true)
   }
 
   /// A transaction that wrote must have read the state just before its commit.

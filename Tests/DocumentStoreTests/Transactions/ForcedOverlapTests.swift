@@ -9,7 +9,7 @@ import Testing
 
 @testable import Harness
 
-@Suite("Steps that are made to overlap")
+@Suite("Steps that are forced to overlap")
 struct ForcedOverlapTests {
   private static let steps: [StorePoint] = [.readAhead, .placed, .published, .settled]
 
@@ -59,7 +59,7 @@ struct ForcedOverlapTests {
     #expect(unmet == [])
   }
 
-  @Test("listeners come and go while commits are under way, and those that stay know the last state")
+  @Test("listeners are added and removed during commits, and the remaining ones have the last state")
   func listenersGetTheLastStateWhileOthersAreAddedAndRemoved() throws {
     let meetings = ThreadOverlap()
     var missing: [StorePoint] = [.listening, .answered]

@@ -47,7 +47,7 @@ struct HistoryCheckerTests {
     #expect(kinds(history).contains(.g1a))
   }
 
-  @Test("G1b: a read of what a transaction wrote on the way")
+  @Test("G1b: a read of an intermediate write of a transaction")
   func intermediateRead() {
     let history = [
       Transaction(appends: [.init(1, 10), .init(1, 11)]), Transaction(items: [.init(1, [10])]),
@@ -98,7 +98,7 @@ struct HistoryCheckerTests {
     #expect(kinds(history, final: [1: [10], 2: [20]]) == [.g2Item])
   }
 
-  @Test("G2: two transactions that find nobody in a group and join it both")
+  @Test("G2: two transactions that find a group empty and both join it")
   func phantom() {
     let history = [
       Transaction(ranges: [.init(1..<2, [:])], appends: [.init(1, 10, group: 1)]),
@@ -117,7 +117,7 @@ struct HistoryCheckerTests {
     #expect(kinds(history, final: [1: [9, 10], 2: [20]]) == [.g2])
   }
 
-  @Test("reads that disagree about an order, and elements of nobody")
+  @Test("reads that disagree about an order, and elements that no transaction wrote")
   func contradictoryReadOrdersAndUnknownElementsAreDetected() {
     let writes = [Transaction(appends: [.init(1, 10)]), Transaction(appends: [.init(1, 11)])]
     let disagreeing = [Transaction(items: [.init(1, [10])]), Transaction(items: [.init(1, [11, 10])])]

@@ -92,7 +92,7 @@ import Testing
     try store.commit([setting(place, 1)])
     let inProgress = try store.begin([setting(place, 2)])
     let transaction = try store.beginTransaction()
-    #expect(number(try transaction.document(at: place)) == 1, "nobody reads what is not durable")
+    #expect(number(try transaction.document(at: place)) == 1, "no reader sees a commit that is not durable")
     try transaction.write(setting(other, 1))
     guard case .aborted = failure(of: { try transaction.commit() }) else {
       Issue.record("a write that is under way was missed")
@@ -108,7 +108,7 @@ import Testing
     let inProgress = [try store.begin([setting(place, 1)]), try store.begin([.delete(place)])]
     try transaction.write(setting(other, 1))
     guard case .aborted = failure(of: { try transaction.commit() }) else {
-      Issue.record("the transaction stands if the removal is refused, and the document is there")
+      Issue.record("the transaction is valid if the removal is refused, and the document is there")
       return
     }
     for commit in inProgress { try store.finish(commit) }

@@ -138,7 +138,7 @@ final class BlobLife {
       BlobWorkload.content($0).count == Int(stored.source.byteCount)
     }
     guard let content = contents.first, BlobWorkload.content(content).starts(with: staged) else {
-      problem = "a staged part is not what was uploaded"
+      problem = "a staged part differs from the upload"
       return upload.cancel()
     }
     let step = BlobWorkload.Step(kind: .put, name: stored.path.name.text, content: content)

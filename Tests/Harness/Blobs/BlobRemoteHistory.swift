@@ -272,7 +272,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private func notify(_ waiter: Int) { if waiters.remove(waiter) == nil { unexpectedCompletions += 1 } }
 
   private var completionProblem: String? {
-    unexpectedCompletions == 0 ? nil : "\(unexpectedCompletions) were told more than once how something ended"
+    unexpectedCompletions == 0 ? nil : "\(unexpectedCompletions) were notified more than once of a completion"
   }
 
   // MARK: Changes
@@ -381,20 +381,20 @@ final class BlobRemoteHistory: @unchecked Sendable {
     client.scheduler.play(for: 3_600_000_000)
     let waiting = try client.sync.changes()
     guard waiting.isEmpty else { return "in the end \(waiting.count) changes wait" }
-    guard waiters.isEmpty else { return "\(waiters.count) were never told how something ended" }
+    guard waiters.isEmpty else { return "\(waiters.count) were never notified of a completion" }
     for name in Self.names + [Self.refused, Self.foreign] {
       if let problem = try problem(of: name, client) { return problem }
     }
     if let problem = completionProblem { return problem }
     // By now, every object is stored exactly as on the remote, so no part of a content may be left.
     let left = try client.store.objects.arrivals().count
-    guard left == 0 else { return "\(left) parts of contents are left that nobody will go on with" }
+    guard left == 0 else { return "\(left) parts of contents are left that no transfer will resume" }
     // The sweep would skip a pack that is still being filled.
     try restart(&client, .kill)
     try client.store.objects.sweep(.everything)
     if let leak = try BlobJudge.leak(in: client.store) { return leak }
     let leaked = remote.openSessionIDs.subtracting(abandonedSessions)
-    guard leaked.isEmpty else { return "the remote has \(leaked.count) uploads that nobody gave up" }
+    guard leaked.isEmpty else { return "the remote has \(leaked.count) uploads that no client abandoned" }
     noteDisk()
     for kind in Kind.allCases { trace = SeededRandom.seed(trace, UInt64(counts[kind, default: 0])) }
     trace = SeededRandom.seed(trace, remote.bytesReceived, life)
@@ -408,7 +408,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     let waiter = newWaiter()
     client.sync.find(path, wanted) { [weak self] _ in self?.notify(waiter) }
     client.scheduler.play(for: Self.patience)
-    guard waiters.isEmpty else { return "whoever looked for \(name) was never told" }
+    guard waiters.isEmpty else { return "a caller that looked for \(name) was never notified" }
     let (here, there) = (try content(name, client), remote.content(bucket: Self.bucket, name: name))
     guard here == there else {
       return "\(name) has \(here?.count ?? -1) bytes here, and \(there?.count ?? -1) at the remote"
@@ -425,7 +425,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     guard let here = try client.store.objects.object(at: path(name)) else { return nil }
     let there = try remote.object(bucket: Self.bucket, name: name)
     guard here.attributes == there.attributes, here.remoteGeneration == there.generation else {
-      return "what is said about \(name) differs"
+      return "the metadata of \(name) differs"
     }
     guard let custom = custom(name), here.attributes.custom != custom else { return nil }
     return "\(name) has \(here.attributes.custom) on both sides, and was to have \(custom)"

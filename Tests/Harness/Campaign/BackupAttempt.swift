@@ -55,7 +55,7 @@ struct BackupAttempt: Sendable {
     let finished = candidates.filter { $0.completedAt != nil }
     if !finished.isEmpty { candidates = finished }
     var other = Finding(
-      .ghost, "the backup in \(directory) stands at commit \(found), which none was made of")
+      .ghost, "the backup in \(directory) is at commit \(found), which was never backed up")
     for attempt in candidates {
       do throws(Finding) { return try attempt.point.compare(with: store, at: found) { _ in false } } catch {
         other = error

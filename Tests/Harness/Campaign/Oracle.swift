@@ -165,10 +165,10 @@ extension Oracle.Expectation {
     let found = Int(store.lastCommit.value)
     guard found >= required else {
       throw Finding(
-        .lostCommit, "the store stands at commit \(found), and \(required) was acknowledged")
+        .lostCommit, "the store is at commit \(found), and \(required) was acknowledged")
     }
     guard found < points.count else {
-      throw Finding(.ghost, "the store stands at commit \(found), and only \(points.count - 1) began")
+      throw Finding(.ghost, "the store is at commit \(found), and only \(points.count - 1) began")
     }
     try points[found].compare(with: store, at: found, excuse)
     return found

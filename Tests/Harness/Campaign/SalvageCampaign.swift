@@ -105,7 +105,7 @@ package struct SalvageCampaign {
     do throws(ByteStoreError) {
       return try Repaired.contents(disk, seed: SeededRandom.seed(seed, 2))
     } catch {
-      throw Finding(.falseAlarm, "what was salvaged does not open: \(error)")
+      throw Finding(.falseAlarm, "the salvaged store does not open: \(error)")
     }
   }
 

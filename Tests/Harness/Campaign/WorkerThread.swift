@@ -21,7 +21,7 @@ package struct WorkerThread {
     let result = pthread_create(&started, nil, { WorkerThread.run($0!) }, argument)
     thread = started
     #endif
-    precondition(result == 0, "the system gives no more threads")
+    precondition(result == 0, "the system creates no more threads")
   }
 
   /// Detaches the thread, which will not be joined.

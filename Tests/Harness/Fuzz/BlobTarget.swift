@@ -180,7 +180,7 @@ struct SalvageTarget: FuzzTarget {
       if case .system(let failure) = error, failure.operation.hasPrefix("numbering") {
         return answers.joined(separator: "; ")
       }
-      throw FuzzFinding("what was salvaged does not work: \(error)")
+      throw FuzzFinding("the salvaged store does not work: \(error)")
     }
     return answers.joined(separator: "; ")
   }

@@ -75,13 +75,13 @@ struct EntryTarget: FuzzTarget {
       isCompressed
       ? ReferenceLZ4.decode(stored, plainBytes: plainBytes, dictionary) : stored
     guard let plain else {
-      guard ReferenceLZ4.isUndefined(stored) else { throw FuzzFinding("an entry that is none was decoded") }
+      guard ReferenceLZ4.isUndefined(stored) else { throw FuzzFinding("an invalid entry was decoded") }
       return "undefined"
     }
     var reader = ByteReader(plain.rawSpan)
     guard reader.varint() == UInt64(entry.key.count), reader.array(entry.key.count) == entry.key,
       reader.array(reader.bytesLeft) == entry.value
-    else { throw FuzzFinding("an entry decodes to other bytes than what is stored") }
+    else { throw FuzzFinding("an entry decodes to other bytes than the stored ones") }
     return isCompressed ? "decompressed" : "plain"
   }
 

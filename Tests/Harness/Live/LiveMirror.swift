@@ -121,19 +121,19 @@ package final class LiveMirror: Sendable {
     state.withLock { state in
       defer { state.states = [] }
       if let complaint = state.complaint { return complaint }
-      guard state.isTold else { return "it was told nothing" }
+      guard state.isTold else { return "it was not notified" }
       var place = 0
       for told in state.states {
         guard let next = answers[place...].firstIndex(where: told.elementsEqual) else {
           let isOld = answers[..<place].contains(where: told.elementsEqual)
-          return "it was told \(Self.names(told)), which "
-            + (isOld ? "was the answer before what it had been told already" : "no commit left")
+          return "it received \(Self.names(told)), which "
+            + (isOld ? "is older than what it had received already" : "no commit left")
         }
         place = next
       }
       state.compared += state.states.count
       guard let last = answers.last, !state.documents.elementsEqual(last) else { return nil }
-      return "it was told \(Self.names(state.documents)) last, and the answer is \(Self.names(Array(last)))"
+      return "it received \(Self.names(state.documents)) last, and the answer is \(Self.names(Array(last)))"
     }
   }
 

@@ -49,7 +49,7 @@ extension LiveRun {
           !(try store.documents(place.mirror.query)).elementsEqual(last)
         {
           return fail(
-            "the engine answers \(place.mirror.query.canonicalID) otherwise than the naive evaluator")
+            "the engine answers \(place.mirror.query.canonicalID) unlike the naive evaluator")
         }
       }
       state.withLock { [comparisons, concerned] in

@@ -128,7 +128,7 @@ package struct LargeMatrix {
     if readers.count < LargeSpecimen.readersMax, !readers.contains(stranger),
       try !isRight(stranger, in: store)
     {
-      throw Finding(.dishonest, "key \(stranger), which does not look there, cannot be read")
+      throw Finding(.dishonest, "key \(stranger), which does not read there, cannot be read")
     }
     return isNoticed
   }
@@ -143,7 +143,7 @@ package struct LargeMatrix {
       return false
     }
     guard found == specimen.value(number) else {
-      throw Finding(.tornBatch, "key \(number) has another value, and nobody says so")
+      throw Finding(.tornBatch, "key \(number) has another value, and this is not reported")
     }
     return true
   }
@@ -174,7 +174,7 @@ extension LargeMatrix.Summary: CustomStringConvertible {
     let harm = firstHarm.map { ["first harm: \($0)"] } ?? []
     return
       ([
-        "\(total.all) flips in a store of \(bytes) bytes and \(keys) keys: \(total); \(unread) where nobody reads, "
+        "\(total.all) flips in a store of \(bytes) bytes and \(keys) keys: \(total); \(unread) in unread places, "
           + "\(checks) checks"
       ] + lines + harm).joined(separator: "\n")
   }

@@ -177,7 +177,7 @@ package struct LostFiles {
     for number in history.indices {
       do {
         guard try store.document(at: path(number))?.fields == history[number].last else {
-          throw Harm(description: "\(path(number)) is not as it was, and nothing says so")
+          throw Harm(description: "\(path(number)) has changed, and this is not reported")
         }
       } catch DocumentStoreError.corrupted {
         continue
@@ -191,7 +191,9 @@ package struct LostFiles {
       let path = path(number)
       let now = try store.document(at: path)?.fields
       count += now == nil ? 0 : 1
-      guard history[number].contains(now) else { throw Harm(description: "\(path) is what no commit wrote") }
+      guard history[number].contains(now) else {
+        throw Harm(description: "\(path) was not written by any commit")
+      }
       let isSafe = homes[number].contains { !lost.contains($0) }
       guard isSafe, now != history[number].last else { continue }
       guard named.contains("\(path)") else {

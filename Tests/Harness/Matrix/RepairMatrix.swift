@@ -136,7 +136,7 @@ package struct RepairMatrix {
     do throws(ByteStoreError) {
       contents = try Repaired.contents(SimulatedDisk(disk.image), seed: SeededRandom.seed(seed, 8))
     } catch {
-      throw Finding(.falseAlarm, "what was salvaged does not open: \(error)")
+      throw Finding(.falseAlarm, "the salvaged store does not open: \(error)")
     }
     guard report.outcome == .healthy || report.keys == contents.count else {
       throw Finding(.wrongReport, "\(report.keys) keys, and there are \(contents.count)")

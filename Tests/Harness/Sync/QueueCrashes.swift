@@ -308,7 +308,7 @@ private struct QueueHistory {
       if let broken = local.queue.brokenInvariant() { return broken }
       for batch in local.queue.all {
         found.insert(batch.id)
-        guard let made = made[batch.id] else { return "nobody has made batch \(batch.id)" }
+        guard let made = made[batch.id] else { return "no client created batch \(batch.id)" }
         if made.user != user { return "batch \(batch.id) is in the queue of \(user ?? "nobody")" }
         if !made.forms.contains(batch) { return "batch \(batch.id) is another one" }
       }

@@ -129,7 +129,7 @@ final class SyncClient: @unchecked Sendable {
     defer { answered = [] }
     for (user, last) in answered where user == self.user {
       if let last, let first = pending.first, first <= last {
-        return "batch \(first) was waited for, and waits"
+        return "batch \(first) was waited for, and is still pending"
       }
     }
     return nil

@@ -300,7 +300,7 @@ package struct SyncHistory {
       let broken = client.ask { engine in
         do throws(DocumentStoreError) { return try engine.brokenInvariant() } catch { return "\(error)" }
       }
-      if let broken = broken ?? "its engine cannot be asked" { return "client \(client.number): \(broken)" }
+      if let broken = broken ?? "its engine cannot be queried" { return "client \(client.number): \(broken)" }
     }
     return nil
   }

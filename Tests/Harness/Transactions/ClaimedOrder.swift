@@ -31,7 +31,7 @@ struct ClaimedOrder {
       for append in transaction.appends { order.apply(append) }
       if !transaction.appends.isEmpty { untimed.removeAll { order.check($0) == nil } }
     }
-    return untimed.first.map { "at no time was all this so: \($0)" }
+    return untimed.first.map { "this was never all true at one time: \($0)" }
   }
 
   private mutating func apply(_ append: RecordedTransaction.Append) {

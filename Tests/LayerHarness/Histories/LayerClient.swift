@@ -102,7 +102,7 @@ struct LayerClient {
     guard let room = try await LayerRoom.get("0") else { return "room 0 is gone" }
     room.likes += 1000
     let error = await told { heard in _ = room.save { _, error in heard(error) } }
-    guard error is DocumentError else { return "a second save was told \(String(describing: error))" }
+    guard error is DocumentError else { return "a second save received \(String(describing: error))" }
     return try await LayerRoom.get("0")?.likes == room.likes ? "a second save has written" : nil
   }
   #endif

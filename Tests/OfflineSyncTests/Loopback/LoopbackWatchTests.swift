@@ -167,7 +167,7 @@ import Testing
     let again = watcher.told()
     #expect(Array(again.prefix(4)) == ["reset 2", "rooms/a=1 in 2", "rooms/b=2 in 2", "current 2"])
     #expect(again.dropFirst(4).allSatisfy { $0 == "snapshot" } && again.count > 4)
-    #expect(idle.told() == [], "there is nothing to tell it")
+    #expect(idle.told() == [], "there is nothing to send it")
     #expect(told(from: watcher.token) == ["opened", "added 2", "current 2", "snapshot"])
     try commit(Self.set("d", 4))
     world.remote.refresh()
@@ -230,7 +230,7 @@ import Testing
     try second.authority.commit([Self.set("b", 2)])
     #expect(told(from: watcher.token, in: second) == Self.allAgain, "another commit has its place")
     try second.authority.commit([Self.delete("b")])
-    #expect(told(from: watcher.token, in: second) == ahead, "and others came behind it")
+    #expect(told(from: watcher.token, in: second) == ahead, "and others came after it")
   }
 
   // MARK: Existence filters
@@ -242,7 +242,7 @@ import Testing
     let before = token()
     #expect(filter(told(from: before, expectedCount: 2)) == [])
     #expect(filter(told(from: before)) == [], "it is not asked for")
-    #expect(filter(told(from: [], expectedCount: 7)) == [], "all is told")
+    #expect(filter(told(from: [], expectedCount: 7)) == [], "all of it is sent")
     for count in [0, 1, 3] {
       #expect(
         told(from: before, expectedCount: count)

@@ -83,7 +83,7 @@ import Testing
     try shrink(to: bytes.reduce(0, +))
     #expect(try paths() == ["a", "b", "c", "d"])
     try shrink(to: bytes.reduce(0, +) - 1)
-    #expect(try paths().count == 3 && paths().suffix(2) == ["c", "d"], "one that nobody sees is gone")
+    #expect(try paths().count == 3 && paths().suffix(2) == ["c", "d"], "one without a listener is gone")
     try shrink(to: 0)
     #expect(try paths() == ["c", "d"], "a listener sees them")
     _ = try engine.handle(.unlisten(ListenerID(2)))

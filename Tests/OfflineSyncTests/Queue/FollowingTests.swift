@@ -73,10 +73,10 @@ import Testing
     let told = ends.withLock { $0 }
     let count = try #require(try world.authority.document(at: Self.counter)).fields["n"]
     #expect(count == .integer(try rank() > 0 ? 1 : 0), "\(told)")
-    #expect(told.count == 3 && told == told.sorted { $0 && !$1 }, "one is refused, and those behind it are")
+    #expect(told.count == 3 && told == told.sorted { $0 && !$1 }, "one is refused, and those after it are")
     let authority = try world.authority.document(at: Self.note)
     let seen = world.ask(client) { try? $0.local.document(Self.note).fields }
-    #expect(seen == authority?.fields, "what the remote has is what is seen")
+    #expect(seen == authority?.fields, "the local view equals the remote's data")
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
     let broken = world.ask(client) { engine in
       do { return try engine.brokenInvariant() ?? "" } catch { return "\(error)" }
@@ -158,7 +158,7 @@ import Testing
     #expect(local.queue.brokenInvariant() == nil)
     #expect(
       try local.composedDocument(Self.note).stored == store.document(at: Self.note),
-      "what is seen is what there is")
+      "the local view equals the stored data")
     return local.queue.all.map { $0.mutations[0].precondition }
   }
 

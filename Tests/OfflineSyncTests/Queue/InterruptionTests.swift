@@ -58,7 +58,7 @@ import Testing
     let number = try #require(try count())
     #expect(number == .integer(3) || (!isKept && number == .integer(2)))
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
-    #expect(seen(by: client) == number, "what the remote has is what is seen")
+    #expect(seen(by: client) == number, "the local view equals the remote's data")
   }
 
   ///  Another user signs in, and later the first user signs in again. No write is lost, and no write is sent

@@ -187,7 +187,7 @@ import Testing
       seen = queue.local(remote, insteadOf: old, without: first, changed: settlement.before, seen: seen)
       if number % 2500 == 0 { #expect(seen.stored == queue.local(remote).stored) }
     }
-    #expect(visible == 1, "the last answer alone makes another one of it that may be seen")
+    #expect(visible == 1, "only the last answer changes the visible state")
     #expect(queue.last?.mutations.map(\.precondition) == [.updateTime(remote.version.timestamp)])
     #expect(queue.brokenInvariant() == nil && seen.fields?["n"] == .integer(1))
   }

@@ -127,7 +127,7 @@ import Testing
     _ = try engine.handle(.watchChanged(bad, .none))
     try notify(engine, [document("c")], id)
     #expect(told(try finish(engine, id)) == ["1: a c cached", "1: refused bad"])
-    #expect(told(try finish(engine, id, token: [2], at: 2000)) == [], "it is told once")
+    #expect(told(try finish(engine, id, token: [2], at: 2000)) == [], "it is reported once")
 
     // The store contains nothing of the refused document and works as before.
     #expect(try store.check().isSound)
@@ -369,7 +369,7 @@ import Testing
       let failed = Locked<OfflineSyncError?>(nil)
       driver.send(.collect(threshold: .max, percentile: 0)) { error in failed.withLock { $0 = error } }
       driver.stop()
-      #expect(failed.withLock { $0 } == nil, "the database goes on")
+      #expect(failed.withLock { $0 } == nil, "the database continues")
     }
   }
 }

@@ -90,7 +90,7 @@ extension JSON {
     for filter in self["filters"]?.array ?? [] {
       guard let parts = filter.array, parts.count == 3, let field = parts[0].string,
         let name = parts[1].string, let comparison = Self.operators[name]
-      else { throw ScenarioFailure(step: 0, what: "a filter that is none") }
+      else { throw ScenarioFailure(step: 0, what: "an invalid filter") }
       query = try query.filtered(
         by: .field(try StoredFieldPath(dotted: field), comparison, parts[2].value))
     }

@@ -159,7 +159,7 @@ final class ScenarioRun {
       let query = try (payload.array?[1] ?? .null).query()
       // If there are several listeners of the query, remove the most recent listener.
       guard let place = listeners.lastIndex(where: { $0.query == query }) else {
-        throw ScenarioFailure(step: 0, what: "nobody listens to \(query.canonicalID)")
+        throw ScenarioFailure(step: 0, what: "there is no listener to \(query.canonicalID)")
       }
       try send(.unlisten(listeners.remove(at: place).id))
     case "userSet":

@@ -73,7 +73,7 @@ import Testing
     guard tally.excludedPassed + failures.count > 0 else { return "" }
     let lines = failures.map { "\n  excludes clients of this kind, and fails: \($0)" }.joined()
     return "; of \(tally.excludedPassed + failures.count) that exclude clients of this kind, "
-      + "\(tally.excludedPassed) passed all the same\(lines)"
+      + "\(tally.excludedPassed) passed nevertheless\(lines)"
   }
 
   private func run(_ scenario: Scenario, _ mode: Scenario.Mode, _ tally: inout Tally) {

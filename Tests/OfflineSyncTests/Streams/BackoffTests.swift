@@ -117,7 +117,7 @@ import Testing
     #expect(try pause(engine, .watchClosed(away)) == 0, "it has heard")
     #expect(isAbout(60, try pause(engine, .watchClosed(RemoteError(.resourceExhausted)))))
     #expect(try pause(engine, .timer(.watchBackoff)) == 0)
-    #expect(isAbout(60, try pause(engine, .watchClosed(away))), "it goes on from there")
+    #expect(isAbout(60, try pause(engine, .watchClosed(away))), "it continues from there")
   }
 
   @Test func theWriteBackoffGrowsUntilAWriteIsAnswered() throws {

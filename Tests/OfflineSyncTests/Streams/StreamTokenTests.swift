@@ -51,7 +51,8 @@ import Testing
     _ = try engine.handle(.handshakeComplete(token: [3]))
     _ = try engine.handle(.writeClosed(away))
     #expect(try begin(engine) == [3], "of the handshake")
-    #expect(sent(try engine.handle(.handshakeComplete(token: [3]))) == 2, "both that wait are sent behind it")
+    #expect(
+      sent(try engine.handle(.handshakeComplete(token: [3]))) == 2, "both waiting writes are sent after it")
     try answer(engine, token: [4])
     try answer(engine, token: [])
     _ = try engine.handle(.writeClosed(away))
@@ -159,7 +160,7 @@ import Testing
     first.abandon()
     let second = try client(SimulatedDisk(image))
     world.pass()
-    #expect(remote.returned == [[], [2], [2]], "what came behind the write is lost")
+    #expect(remote.returned == [[], [2], [2]], "the data after the write is lost")
     #expect(try world.authority.document(at: path)?.fields["n"] == .integer(2))
     #expect(world.ask(second) { $0.pendingBatches.count } == 0)
     #expect(world.ask(second) { $0.local.streamToken } == [6])

@@ -104,7 +104,7 @@ import Testing
     for (path, fields) in stores[0] {
       let told = stores[1][path]
       for (name, value) in fields.entries where told?[name] != value {
-        differences.append("\(path), \(name): the export has \(value), told was \(told?[name] as Any)")
+        differences.append("\(path), \(name): the export has \(value), received was \(told?[name] as Any)")
       }
       if told?.count != fields.count { differences.append("\(path): \(told?.count as Any) fields") }
     }

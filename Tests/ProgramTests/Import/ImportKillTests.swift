@@ -129,7 +129,7 @@ import Testing
     kill(process.processIdentifier, SIGINT)
     let said = try terminal.rest(of: process)
     #expect(process.terminationStatus == 1)
-    #expect(said.contains("How far it came could not be noted in \(path).dugout-import: "), "\(said)")
-    #expect(said.contains("the same command begins again, and writes them once more."), "\(said)")
+    #expect(said.contains("The progress could not be recorded in \(path).dugout-import: "), "\(said)")
+    #expect(said.contains("the same command starts over, and writes them again."), "\(said)")
   }
 }

@@ -22,11 +22,11 @@ import Testing
   @Test func importErrorsReportTheLineAndWhatWasImported() throws {
     let second = try complaint(good + "\n" + #"{"path": "users", "fields": {}}"#)
     #expect(second.contains("standard input, line 3: The path \"users\" is not valid"))
-    let again = "Mend it and repeat the command: it begins again, and writes them once more."
+    let again = "Fix it and repeat the command: it starts over, and writes them again."
     #expect(second.contains("All documents before it were imported. \(again)"), "\(second)")
     let first = try complaint(#"{"path": "users/a", "fields": {"a": 1}}"#)
     #expect(first.contains("line 1: in the field a: a value is an object"))
-    #expect(first.contains("Nothing was imported. Mend it"))
+    #expect(first.contains("Nothing was imported. Fix it"))
   }
 
   /// Regression: fields outside of "fields" were ignored, and the import wrote an empty document.
@@ -75,7 +75,7 @@ import Testing
     ]
     for (bytes, encoding) in unmarked {
       let said = try complaint(bytes)
-      if !said.contains("looks like UTF-16 without a mark of the byte order")
+      if !said.contains("looks like UTF-16 without a byte order mark")
         || !said.contains("\"iconv -f \(encoding) -t UTF-8 FILE | dugout import DIR -\"")
       {
         wrong.append("\(encoding): \(said)")
@@ -88,13 +88,13 @@ import Testing
     for last in [#"{"path": "users/bob", "fie"#, #"{"path": "users/bob", "fields": {}"#, "{"] {
       for before in ["", good] {
         let said = try complaint(Array((before + last).utf8))
-        if !said.contains("The file ends in the midst of this line: write or fetch it anew") {
+        if !said.contains("The file ends in the middle of this line: write or download it again") {
           wrong.append("\(before)\(last): \(said)")
         }
       }
     }
     #expect(wrong == [])
-    #expect(try complaint(Array((good + #"{"path": "a/b"},"#).utf8)).contains("Mend it and repeat"))
+    #expect(try complaint(Array((good + #"{"path": "a/b"},"#).utf8)).contains("Fix it and repeat"))
   }
 
   /// Regression: an oversized document was refused only at the commit and reported as wrong usage. Hundreds
@@ -121,7 +121,7 @@ import Testing
       let refused = try dugout.run("import", store, path, "--from-start")
       if refused.status != 65 || !refused.complaint.contains("\(path), line 701: ")
         || !refused.complaint.contains(reason)
-        || !refused.complaint.contains(". All documents before it were imported. Mend it")
+        || !refused.complaint.contains(". All documents before it were imported. Fix it")
       {
         wrong.append("\(reason): \(refused)")
       }
@@ -156,7 +156,7 @@ import Testing
     try write("no")
     let refused = try dugout.run("import", store, path)
     #expect(refused.complaint.contains("\(path), line 701: "), "\(refused.complaint)")
-    #expect(refused.complaint.contains("Mend it and repeat the command: it goes on from there."))
+    #expect(refused.complaint.contains("Fix it and repeat the command: it continues from there."))
     // Line numbers count from the start of the file, also in a resumed run.
     #expect(try dugout.run("import", store, path).complaint.contains("\(path), line 701: "))
     try write(#"{"path": "c/mended"}"#)
@@ -171,11 +171,11 @@ import Testing
       ImportJob.message(.full(evidence), after: 32_500, by: 0, next: .resumes)
         == "pwrite of s/log failed: No space left on device (error 28). Before that, 32500 documents were "
         + "imported, and all of them are safe. Free some space on the disk, and run the same command again: it "
-        + "goes on from there.")
+        + "continues from there.")
     #expect(
       ImportJob.message(.failed(StorageEvidence(message: "It failed.")), after: 1, by: 2, next: .restarts)
         == "It failed. Before that, 1 document was imported, 2 by an earlier run, and all of them are safe. "
-        + "Once that is mended, run the same command again: it begins again, and writes them once more.")
+        + "Once that is fixed, run the same command again: it starts over, and writes them again.")
   }
 
   /// Regression: in a folder of another user, an import promised to resume, but the next import started over.
@@ -191,7 +191,7 @@ import Testing
       let refused = try dugout.run("import", store, path)
       if !refused.complaint.contains("\(path), line 701: ")
         || !refused.complaint.contains(
-          "Mend it and repeat the command: it begins again, and writes them once more.")
+          "Fix it and repeat the command: it starts over, and writes them again.")
       {
         wrong.append("\(refused)")
       }
@@ -218,7 +218,7 @@ import Testing
     try Data((good + "no\n").utf8).write(to: URL(fileURLWithPath: path))
     let script = "'\(dugout.path)' import '\(store)' /dev/stdin < '\(path)'"
     let outcome = try Program(path: "/bin/sh").run("-c", script)
-    #expect(outcome.complaint.contains("command: it begins again, and"), "\(outcome.complaint)")
+    #expect(outcome.complaint.contains("command: it starts over, and"), "\(outcome.complaint)")
     #expect(!FileManager.default.fileExists(atPath: "/dev/stdin.dugout-import"))
   }
 

@@ -82,7 +82,7 @@ final class PseudoTerminal {
         shown = String(shown[range.upperBound...])
         return
       }
-      try #require(ContinuousClock.now < deadline, "\(text) is not in what was shown: \(shown)")
+      try #require(ContinuousClock.now < deadline, "\(text) is not in the output: \(shown)")
       waitForInput([own], until: deadline)
       receive()
     }

@@ -11,7 +11,7 @@ import Harness
 enum EmulatorComparison: Campaign {
   static let name = "emulator"
   static let summary =
-    "asks Firestore's emulator, where FIRESTORE_EMULATOR_HOST names one, what queries answer"
+    "compares query results with Firestore's emulator, if FIRESTORE_EMULATOR_HOST names one"
   static let amount = (option: "--count", standard: Optional(2_000))
 
   private static let differencesShown = 20
@@ -29,7 +29,7 @@ enum EmulatorComparison: Campaign {
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     guard let host = EmulatorClient.host else {
       complain(
-        "SKIPPED: nothing is compared with Firestore's emulator, for FIRESTORE_EMULATOR_HOST names none")
+        "SKIPPED: nothing is compared with Firestore's emulator, because FIRESTORE_EMULATOR_HOST names none")
       return CampaignResult(run: 0, failed: 0)
     }
     var tally = Tally()

@@ -63,7 +63,7 @@ struct FileBlobs: BlobEngine {
   static let settings = """
     A file for each content: written aside, synced with fsync, renamed, and its directory synced, without which a content \
     could lack its name after a power loss; the directory stays open. Neither a digest nor a checksum. Read whole, with one \
-    read, into memory that nobody has filled with zeros: a map would cost a fault for each page.
+    read, into memory that was not filled with zeros: a map would cost a fault for each page.
     """
   private let directory: String
   private let folder: Int32
@@ -77,7 +77,7 @@ struct FileBlobs: BlobEngine {
   func put(_ bytes: [UInt8], _ name: String) throws {
     let path = "\(directory)/\(name)"
     let file = open("\(path).new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw BenchmarkFailure("\(path) cannot be made") }
+    guard file >= 0 else { throw BenchmarkFailure("\(path) cannot be created") }
     var done = 0
     while done < bytes.count {
       let taken = bytes.withUnsafeBytes { write(file, $0.baseAddress! + done, $0.count - done) }

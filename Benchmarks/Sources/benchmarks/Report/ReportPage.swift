@@ -111,8 +111,8 @@ struct ReportPage {
       are read are made once, and copied where they are changed; engines take turns round by round. In stores of keys and
       values an index is made of keys in the order that is asked for, which end with the document's own. "Cache of an eighth"
       means that each engine's own cache has an eighth of its data. A dashed line is the bare machine: the same bytes written
-      and synced, by as many threads that each do so for themselves, LZ4, memory that is copied; whoever shares syncs may be
-      beyond it. Where it lies far outside, it is told below the bars. In W10, \(ColdOpen.way).
+      and synced, by as many threads that each do so for themselves, LZ4, copied memory; an engine that shares syncs may be
+      beyond it. Where it lies far outside, its value is below the bars. In W10, \(ColdOpen.way).
       \(missing.joined(separator: " "))</p>
       <pre>\(report.command.escaped)</pre>
       <h3>Machine</h3><dl>\(machine.joined())</dl>

@@ -22,14 +22,14 @@ struct BenchmarkOptions: Sendable {
                       [--json FILE] [--report DIR] [--scale 10000,100000,1000000,5000000] [--directory DIR]
 
     --only       the workloads below, by name; a range such as W5-W9 is all of them
-    --documents  how many documents the stores hold (1000000 is what the goals are meant for)
+    --documents  how many documents the stores hold (the goals are meant for 1000000)
     --runs       rounds; in each one every engine has its turn, in another order
     --peers      which of the installed peers take part; files are plain files, for contents
     --json       writes the results as JSON
     --report     writes one SVG chart for each workload, and a page with all of them
     --scale      runs everything once for each of these counts, and draws the curves; W1 to W3 write
                  into stores that hold as many
-    --directory  where the stores are made; it decides which disk is measured
+    --directory  where the stores are created; it decides which disk is measured
 
     """
 

@@ -81,7 +81,7 @@ enum Limits {
       }
     }
     guard decoded == passes * records.reduce(0, { $0 + $1.count }) else {
-      throw BenchmarkFailure("LZ4 did not decode what it had compressed")
+      throw BenchmarkFailure("LZ4 did not decode its own compressed data")
     }
     return time / .nanoseconds(1) / Double(passes * records.count)
   }

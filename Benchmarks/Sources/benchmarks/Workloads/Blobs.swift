@@ -81,13 +81,13 @@ private struct BlobRoundOfEngine: Engine {
     try blobs.settle()
     var reading = try measured {
       for index in 0..<count where try blobs.content("\(index)") != contents[index] {
-        throw BenchmarkFailure("\(name) does not hold what was written")
+        throw BenchmarkFailure("\(name) does not hold the written data")
       }
     }
     if round.measuresReads {
       reading = try measured {
         for index in 0..<count where try blobs.content("\(index)")?.count != round.bytes {
-          throw BenchmarkFailure("\(name) does not hold what was written")
+          throw BenchmarkFailure("\(name) does not hold the written data")
         }
       }
     }

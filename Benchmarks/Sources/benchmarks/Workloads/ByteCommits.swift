@@ -59,7 +59,7 @@ private struct ByteRound: Engine {
     let times = try CommitTimes.measure(commits, threads: threads) { try engine.commit(writes[$0]) }
     for number in 0..<commits * batch {
       guard try engine.holds(number) else {
-        throw BenchmarkFailure("\(name) does not hold what was written")
+        throw BenchmarkFailure("\(name) does not hold the written data")
       }
     }
     try engine.close()

@@ -72,7 +72,7 @@ private struct WaitingWriters: Engine {
     let count = held + writes.count
     let expected = (0..<count).reduce(0) { $0 &+ SampleDocument($1).weight }
     guard try engine.scan() == expected else {
-      throw BenchmarkFailure("\(name) does not hold what was written")
+      throw BenchmarkFailure("\(name) does not hold the written data")
     }
     try engine.requireInIndexes(held..<count)
     try engine.close()

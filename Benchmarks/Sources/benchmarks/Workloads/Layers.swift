@@ -110,7 +110,7 @@ enum Layers: Workload {
     } + [
       // The frame time of a screen at 60 Hz.
       Goal(
-        title: "99 of 100 changes of a list of 10,000 are told within a frame",
+        title: "99 of 100 changes of a list of 10,000 are delivered within a frame",
         engine: "a live list of 10000", metric: "ballcap_p99_us", measure: .absolute, bound: 16_667)
     ]
   static let engines: [any Engine] = [

@@ -24,11 +24,11 @@ enum Listening: Workload {
       metric: "callback_p50_us",
       measure: .toOwn(engine: NotifiedByAPI.one, metric: "callback_p50_us"), bound: 1.2),
     Goal(
-      title: "callback over a write that nobody listens to", engine: NotifiedByAPI.one,
+      title: "callback over a write without a listener", engine: NotifiedByAPI.one,
       metric: "callback_p50_us",
       measure: .toOwn(engine: NotifiedByAPI.one, metric: "alone_p50_us"), bound: 1.5),
     Goal(
-      title: "callback over a commit that nobody listens to, in the engine", engine: Told.one,
+      title: "callback over a commit without a listener, in the engine", engine: Told.one,
       metric: "callback_p50_us", measure: .toOwn(engine: Told.one, metric: "alone_p50_us"), bound: 1.5),
     // The goal is for processor time, because the wall clock would mostly measure the disk.
     Goal(
@@ -181,7 +181,7 @@ private final class Seen: @unchecked Sendable {
 
   func require(_ expected: String) throws {
     guard lock.withLock({ id }) == expected else {
-      throw BenchmarkFailure("a listener was not told of the document that was written")
+      throw BenchmarkFailure("a listener was not notified of the written document")
     }
   }
 }

@@ -121,7 +121,7 @@ private struct MemoryRound: Engine {
     let large = try measure(context.options.cacheBytes)
     func value(_ name: String, _ numbers: [String: Double]) throws -> Double {
       guard let value = numbers[name] else {
-        throw BenchmarkFailure("the process for memory has not said all")
+        throw BenchmarkFailure("the process for memory ended its report early")
       }
       return value
     }

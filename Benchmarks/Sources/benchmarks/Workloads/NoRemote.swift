@@ -40,7 +40,7 @@ private struct ViewOverStore: Engine {
     let blocks = count - count % (2 * Self.commitsPerBlock)
     let expected = (0..<blocks).reduce(0) { $0 &+ SampleDocument($1).weight }
     guard try engine.scan() == expected else {
-      throw BenchmarkFailure("\(name) does not hold what was written")
+      throw BenchmarkFailure("\(name) does not hold the written data")
     }
     try engine.close()
     return times.results("commit")

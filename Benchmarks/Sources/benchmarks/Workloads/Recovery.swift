@@ -71,7 +71,7 @@ private struct RecoveryRound: Engine {
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     guard word == Data("done\n".utf8) else {
-      throw BenchmarkFailure("\(type.name) did not write what is recovered")
+      throw BenchmarkFailure("\(type.name) did not write the data to recover")
     }
     let key = try type.key(count - 1)
     let bytes = try DirectorySize.bytes(in: directory) { _ in true }

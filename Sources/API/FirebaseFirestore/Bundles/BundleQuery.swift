@@ -42,7 +42,7 @@ enum BundleQuery {
       }
       return query
     } catch {
-      throw BundleError("The bundle has a query that cannot be: \(error)")
+      throw BundleError("The bundle has an invalid query: \(error)")
     }
   }
 
@@ -65,13 +65,13 @@ enum BundleQuery {
   private static func scope(_ json: [String: Any], _ parent: [String]) -> Part<StructuredQuery.Scope> {
     part { () throws(BundleError) in
       guard let from = (json["from"] as? [[String: Any]])?.first, let id = from["collectionId"] as? String
-      else { throw BundleError("it is of no collection") }
+      else { throw BundleError("it has no collection") }
       if from["allDescendants"] as? Bool ?? false {
-        guard parent.isEmpty else { throw BundleError("it is of a collection group below a document") }
+        guard parent.isEmpty else { throw BundleError("it is about a collection group below a document") }
         return .collectionGroup(id)
       }
       guard let path = try? CollectionPath(parent + [id]) else {
-        throw BundleError("it is of no collection")
+        throw BundleError("it has no collection")
       }
       return .collection(path)
     }
@@ -108,7 +108,7 @@ enum BundleQuery {
     let operand = try values.value(leaf["value"])
     if `operator`.takesList, case .array = operand {
     } else if `operator`.takesList {
-      throw BundleError("it has a list that is none")
+      throw BundleError("it has an invalid list")
     }
     return .field(try field(leaf["field"]), `operator`, operand)
   }

@@ -23,7 +23,7 @@ struct BundleValues {
 
   func value(_ json: Any?, depth: Int = 0) throws(BundleError) -> StoredValue {
     guard let json = json as? [String: Any], json.count == 1, let (kind, content) = json.first else {
-      throw BundleError("The bundle has a value of no kind.")
+      throw BundleError("The bundle has a value without a type.")
     }
     switch kind {
     case "nullValue": return .null
@@ -53,7 +53,7 @@ struct BundleValues {
       return try map((content as? [String: Any])?["fields"] as? [String: Any] ?? [:], depth: depth)
     default: break
     }
-    throw BundleError("The bundle has a \(kind) that is none.")
+    throw BundleError("The bundle has an invalid \(kind).")
   }
 
   private func elements(_ json: Any?, depth: Int) throws(BundleError) -> [StoredValue] {
@@ -97,7 +97,7 @@ struct BundleValues {
   func count(_ json: Any?) throws(BundleError) -> Int {
     guard let count = (json as? String).flatMap({ Int($0) }) ?? (json as? NSNumber)?.intValue, count >= 0
     else {
-      throw BundleError("The bundle has a count that is none.")
+      throw BundleError("The bundle has an invalid count.")
     }
     return count
   }
@@ -121,7 +121,7 @@ struct BundleValues {
         return moment
       }
     }
-    throw BundleError("The bundle has a time that is none.")
+    throw BundleError("The bundle has an invalid time.")
   }
 
   /// Parses a document name such as `projects/p/databases/d/documents/rooms/eros`.

@@ -185,7 +185,7 @@ private struct BundleLoad: Sendable {
       case .metadata: throw BundleError("The bundle has metadata twice.")
       case .namedQuery(let query): bundle.queries.append(query)
       case .documentMetadata(let path, let readTime, let exists, let queries):
-        guard announced == nil else { throw BundleError("The bundle announces a document that it has not.") }
+        guard announced == nil else { throw BundleError("The bundle announces a document that it lacks.") }
         if exists {
           announced = (path, queries)
           continue
@@ -206,7 +206,7 @@ private struct BundleLoad: Sendable {
         tell(progress, .inProgress)
       }
     }
-    guard announced == nil else { throw BundleError("The bundle announces a document that it has not.") }
+    guard announced == nil else { throw BundleError("The bundle announces a document that it lacks.") }
   }
 
   @discardableResult

@@ -48,7 +48,7 @@ struct RemoteAggregate: Sendable {
       return RemoteRefusal(.answer, "It has \(values.count) values in place of \(aggregates.count).")
     }
     for (aggregate, value) in zip(aggregates, values) where !aggregate.canBe(value) {
-      return RemoteRefusal(.answer, "A value in it is none that \(aggregate.alias) can have.")
+      return RemoteRefusal(.answer, "It has a value that \(aggregate.alias) cannot have.")
     }
     return nil
   }

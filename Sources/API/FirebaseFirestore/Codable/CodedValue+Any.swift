@@ -17,7 +17,7 @@ extension CodedValue {
     case .array(let array): array.elements.map(\.any)
     case .map(let map): map.dictionary
     case .other(let other): other
-    case .recordMap, .recordArray: preconditionFailure("what is read from a document is not written")
+    case .recordMap, .recordArray: preconditionFailure("a value read from a document is not written")
     }
   }
 }

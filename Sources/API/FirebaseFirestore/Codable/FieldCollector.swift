@@ -67,7 +67,7 @@ struct FieldCollector {
     case .other(let other):
       throw UserDataError(.unsupportedType("\(type(of: other))"), field: path)
     case .recordMap, .recordArray:
-      preconditionFailure("what is read from a document is not written")
+      preconditionFailure("a value read from a document is not written")
     }
   }
 

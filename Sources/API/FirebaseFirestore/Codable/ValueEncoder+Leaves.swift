@@ -60,7 +60,7 @@ extension ValueEncoder {
       throw invalid(
         value,
         "Unable to encode \(T.self).\(name) directly. Use nonConformingFloatEncodingStrategy "
-          + ".convertToString to say what it becomes.", at: key)
+          + ".convertToString to specify its string.", at: key)
     }
   }
 

@@ -87,7 +87,7 @@ private final class ConflictChoice: ConflictPolicy {
         return .replaceWrites(
           try UserWrite.Place(path: conflict.path, firestore: firestore).set(data, merge: false))
       } catch {
-        ProgrammerError.trap("What a conflict resolver has written cannot be stored: \(error)")
+        ProgrammerError.trap("The result of a conflict resolver cannot be stored: \(error)")
       }
     }
   }

@@ -93,7 +93,7 @@ extension Firestore {
   /// Throws `invalidArgument` for a URL that is not a local directory.
   static func localPath(of directory: URL) throws -> String {
     guard directory.namesLocalFile else {
-      throw FirestoreErrors.make(.invalidArgument, "\(directory) is no directory of this machine.")
+      throw FirestoreErrors.make(.invalidArgument, "\(directory) is not a directory of this machine.")
     }
     return directory.standardizedFileURL.path
   }

@@ -11,27 +11,27 @@ private import OfflineSync
 extension Firestore {
   /// Creates the indexes in the JSON text, and drops declared indexes that are not in it. `completion` runs
   /// on the callback queue. It receives `invalidArgument` if the text is invalid.
-  @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
+  @available(*, deprecated, message: "The indexes that queries need are built automatically.")
   public func setIndexConfiguration(_ json: String, completion: (((any Error)?) -> Void)? = nil) {
     setIndexConfiguration(Data(json.utf8), told { (_: Void?, error) in completion?(error) })
   }
 
   /// Creates the indexes in the JSON text, and drops declared indexes that are not in it. Returns when the
   /// indexes exist.
-  @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
+  @available(*, deprecated, message: "The indexes that queries need are built automatically.")
   nonisolated(nonsending) public func setIndexConfiguration(_ json: String) async throws {
     try await configureIndexes(Data(json.utf8))
   }
 
   /// Creates the indexes in the JSON text of a stream, and drops declared indexes that are not in it.
-  @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
+  @available(*, deprecated, message: "The indexes that queries need are built automatically.")
   public func setIndexConfiguration(_ stream: InputStream, completion: (((any Error)?) -> Void)? = nil) {
     setIndexConfiguration(stream.everything, told { (_: Void?, error) in completion?(error) })
   }
 
   /// Creates the indexes in the JSON text of a stream, and drops declared indexes that are not in it.
   /// Returns when the indexes exist.
-  @available(*, deprecated, message: "The indexes that queries need are made without being asked for.")
+  @available(*, deprecated, message: "The indexes that queries need are built automatically.")
   nonisolated(nonsending) public func setIndexConfiguration(_ stream: InputStream) async throws {
     try await configureIndexes(stream.everything)
   }

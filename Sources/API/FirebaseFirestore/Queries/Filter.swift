@@ -110,7 +110,7 @@ extension Filter.Condition {
     switch self {
     case .all(let parts): return .all(try parts.trees(in: firestore))
     case .any(let parts): return .any(try parts.trees(in: firestore))
-    case .tooLarge: preconditionFailure("what was not kept is no part of a query")
+    case .tooLarge: preconditionFailure("a filter that is too large is not part of a query")
     case .field(let field, let `operator`, let operand):
       // For these two operators, the operand is a list of operands. Each element may itself be an array,
       // because the whole field is compared with it.

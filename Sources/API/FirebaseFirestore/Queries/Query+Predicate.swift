@@ -63,7 +63,7 @@ extension Filter {
 
   private static func trap(_ predicate: NSPredicate) -> Never {
     ProgrammerError.trap(
-      "Invalid query. The predicate '\(predicate)' is no comparison of a field with a constant, and none of these "
+      "Invalid query. The predicate '\(predicate)' is not a comparison of a field with a constant, nor several "
         + "joined by AND or OR.")
   }
 }

@@ -48,6 +48,6 @@ private struct NoOpposite: Error, CustomStringConvertible {
 
   init(_ kind: String) {
     description =
-      "What a custom strategy for \(kind) reads cannot be told. Use the steps of query, which take what is stored."
+      "The stored form for a custom \(kind) strategy is unknown. Use the methods of query, which take stored values."
   }
 }

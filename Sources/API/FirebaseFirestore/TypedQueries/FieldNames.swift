@@ -49,7 +49,7 @@ enum FieldNames {
     if let field = known.withLock({ $0.fields[key] }) { return field }
     guard let (names, isTimestamp) = find(property, firestore) else {
       ProgrammerError.trap(
-        "The field of \(property) cannot be found by decoding \(Model.self). Use the steps of query, which take names."
+        "The field of \(property) cannot be found by decoding \(Model.self). Use the methods of query with names."
       )
     }
     let stored = names == ["__name__"] || !convertsKeys ? names : names.map(SnakeCase.encode)

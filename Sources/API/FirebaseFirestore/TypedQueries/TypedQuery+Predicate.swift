@@ -27,7 +27,7 @@ extension TypedQuery {
     do {
       return with(query.whereFilter(try fields.filter(predicate.expression)))
     } catch {
-      ProgrammerError.trap("The database cannot be asked this predicate: \(error)")
+      ProgrammerError.trap("The database cannot evaluate this predicate: \(error)")
     }
   }
 

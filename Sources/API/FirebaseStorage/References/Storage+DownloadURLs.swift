@@ -18,7 +18,8 @@ extension Storage {
     })
     guard let token, tokens.contains(where: { $0.utf8.elementsEqual(token.utf8) }) else {
       throw StorageErrors.unauthorized(
-        "The token of the download URL is none of the object's.", reference.bucket, object: reference.fullPath
+        "The token of the download URL does not belong to the object.", reference.bucket,
+        object: reference.fullPath
       )
     }
     return try await reference.data(maxSize: maxSize)

@@ -128,7 +128,7 @@ final class DownloadFile: DownloadTarget {
     self.part?.open = open
     // A different size means that another process has changed the file.
     guard try open.file.size() == part.offset else {
-      throw SystemFailure(operation: "go on with a part", path: open.file.path, code: ESTALE)
+      throw SystemFailure(operation: "resuming a part", path: open.file.path, code: ESTALE)
     }
     return open
   }
@@ -157,7 +157,7 @@ final class DownloadFile: DownloadTarget {
     case S_IFIFO: "a FIFO"
     case S_IFSOCK: "a socket"
     case S_IFCHR, S_IFBLK: "a device"
-    default: "no regular file"
+    default: "not a regular file"
     }
   }
 

@@ -79,7 +79,7 @@ enum StorageErrors {
     case .remote(.unauthorized(let message)): unauthorized(message, bucket, object: object)
     case .remote(.wrongOffset(let offset)):
       .unknown(
-        message: "The remote is at \(offset), and not where it said that it was.",
+        message: "The remote is at \(offset), not at the offset that it reported.",
         serverError: ["bucket": bucket, "object": object])
     case .store(let error): translate(error, bucket, object: object)
     case .cancelled: .cancelled
@@ -91,7 +91,7 @@ enum StorageErrors {
   }
 
   private static func overdue(_ last: BlobSyncError?, _ bucket: String, object: String) -> StorageError {
-    let waits = "The change has happened here, and goes on waiting."
+    let waits = "The change was made locally, and is still pending."
     var message = "The remote has not answered in time. \(waits)"
     switch last {
     case .remote(.unavailable(let reason))?, .remote(.rejected(let reason))?,
@@ -99,7 +99,7 @@ enum StorageErrors {
       .remote(.quotaExceeded(let reason))?:
       message += " The last attempt has failed: \(reason)"
     case .remote(.notFound)?, .remote(.wrongOffset)?:
-      message += " The remote has lost the upload, which begins anew."
+      message += " The remote has lost the upload, which starts over."
     case .store(let error)?:
       return overdue(waits, here: translate(error, bucket, object: object), bucket: bucket, object: object)
     case .overdue?, .cancelled?, .stopped?, nil: break
@@ -114,7 +114,7 @@ enum StorageErrors {
     var details: [String: Any] = ["bucket": bucket, "object": object, NSUnderlyingErrorKey: cause as NSError]
     if case .unknown(_, let evidence) = cause { details.merge(evidence) { _, new in new } }
     return .unknown(
-      message: "\(waits) What keeps it back is here, and not at the remote: \(cause.localizedDescription)",
+      message: "\(waits) The cause is local, not at the remote: \(cause.localizedDescription)",
       serverError: details)
   }
 

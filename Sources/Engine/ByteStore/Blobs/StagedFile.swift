@@ -190,7 +190,7 @@ final class StagedFile {
   /// Returns the content of the chunk at `end` and rewrites the chunk. Returns nil after the last valid
   /// chunk.
   func rereadStaged() throws(ByteStoreError) -> [UInt8]? {
-    precondition(bytesBuffered == 0, "what was staged before comes before what is appended")
+    precondition(bytesBuffered == 0, "staged bytes precede appended bytes")
     let (file, offset) = (try file(), end)
     let bytes = try system { () throws(SystemFailure) in
       try file.readAll(BlobFormat.chunkHeadBytes, at: offset)

@@ -150,7 +150,7 @@ package struct CheckpointHeader: Equatable, VersionedHeader {
       self.regions.append(Region(region: CheckpointRegion(rawValue: kind), pages: Int(pages)))
     }
     guard logLength <= LogFormat.capacityMax, position.sequence < .max else {
-      throw damage(88, "the end of a log", found: "what no log can end with")
+      throw damage(88, "the end of a log", found: "an end that no log can have")
     }
     guard ordinals <= UInt64(SlotPages.keysMax), keys <= ordinals, depth <= UInt32(SlotPages.depthMax),
       total <= CheckpointFormat.pagesMax

@@ -52,11 +52,11 @@ extension DurabilityReport: CustomStringConvertible {
   package var description: String {
     switch (medium, sync) {
     case (.device, .fsync):
-      "\(fileSystem), \(sync.rawValue): a power loss may take what the device has in its cache"
-    case (.device, _): "\(fileSystem), \(sync.rawValue): what is synced survives a power loss"
-    case (.memory, _): "\(fileSystem), in memory: a power loss or a restart takes everything"
-    case (.unknown, _): "\(fileSystem), \(sync.rawValue): what lies below decides what a sync is worth"
-    case (.network, _): "\(fileSystem), on another machine: nothing is promised"
+      "\(fileSystem), \(sync.rawValue): a power loss may lose the data in the device's cache"
+    case (.device, _): "\(fileSystem), \(sync.rawValue): synced data survives a power loss"
+    case (.memory, _): "\(fileSystem), in memory: a power loss or a restart loses everything"
+    case (.unknown, _): "\(fileSystem), \(sync.rawValue): durability depends on the layer below"
+    case (.network, _): "\(fileSystem), on another machine: nothing is guaranteed"
     }
   }
 }

@@ -102,12 +102,12 @@ package struct FlushJob: ~Copyable {
         Damage(
           file: target.directory.path, offset: 0,
           expected: "a table that finds every key of the last commits",
-          found: "one that does not: its checkpoint was made up"))
+          found: "one that does not: its checkpoint was fabricated"))
     }
     // No open would accept a checkpoint with more overflow slots.
     guard table.slots.overflow.count <= SlotPages.overflowMax else {
       throw .full(
-        directory: target.directory.path, what: "keys with one beginning of their hash",
+        directory: target.directory.path, what: "keys with the same hash prefix",
         limit: SlotPages.overflowMax)
     }
     let header = CheckpointHeader(

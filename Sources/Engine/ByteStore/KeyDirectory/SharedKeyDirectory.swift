@@ -234,7 +234,7 @@ package final class SharedKeyDirectory: Sendable {
   func checkHashDistribution(newKeys: Int) throws(ByteStoreError) {
     let overflow = table.withLock { $0.slots.overflow.count }
     guard newKeys > 0, overflow > 0, overflow + newKeys > SlotPages.overflowMax else { return }
-    throw .full(directory: path, what: "keys with one beginning of their hash", limit: SlotPages.overflowMax)
+    throw .full(directory: path, what: "keys with the same hash prefix", limit: SlotPages.overflowMax)
   }
 
   /// Makes all commits of a group visible at once.

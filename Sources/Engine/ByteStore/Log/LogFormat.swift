@@ -99,7 +99,7 @@ package struct LogHeader: Equatable, VersionedHeader {
       throw damage(56, "a capacity of whole pages up to \(LogFormat.capacityMax)", found: "\(capacity)")
     }
     guard previousLength <= LogFormat.capacityMax, previousSequence < SequenceNumber.max.value else {
-      throw damage(80, "the end of a log", found: "what no log can end with")
+      throw damage(80, "the end of a log", found: "an end that no log can have")
     }
     self.init(
       fileID: fileID, storeID: storeID, number: LogNumber(number), capacity: capacity,

@@ -58,7 +58,7 @@ package struct LogReader: ~Escapable {
       switch frame.header.kind {
       case .commit:
         guard let commit = CommitBody(decoding: Array(copying: body(of: frame))) else {
-          throw damage(at: frame.offset, "a commit's operations", found: "bytes that are none")
+          throw damage(at: frame.offset, "a commit's operations", found: "bytes that are invalid")
         }
         try apply(commit)
         ending.lastStamp = max(ending.lastStamp, commit.stamp)

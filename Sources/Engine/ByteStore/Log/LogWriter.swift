@@ -148,7 +148,7 @@ struct LogWriter {
   /// power loss only once they are synced.
   mutating func append(_ group: [Batch]) throws(SystemFailure) {
     precondition(
-      hasRoom(for: group, usingReserve: true), "a group must fit: the caller turns to a new log first")
+      hasRoom(for: group, usingReserve: true), "a group must fit: the caller rotates the log first")
     var pages: [UInt8] = []
     swap(&pages, &self.pages)
     let context = contextDue(with: group)

@@ -152,7 +152,7 @@ package struct Manifest: Equatable, VersionedHeader {
       + Self.checkpointBytes * Int(checkpointCount) + 4
     guard bytes.byteCount == size else {
       let parts = "\(Self.told(count, "log")) and \(Self.told(segmentCount, "segment"))"
-      throw damage(12, "\(size) bytes, as it tells of \(parts)", found: "\(bytes.byteCount) bytes")
+      throw damage(12, "\(size) bytes, as it lists \(parts)", found: "\(bytes.byteCount) bytes")
     }
     let checksum = bytes.trailingChecksum(Checksum(file: storeID, offset: 0))
     guard checksum.isCorrect else {

@@ -326,7 +326,7 @@ package struct SlotPages: Sendable {
       let localDepth = Int(entry >> 32)
       let count = 1 << (depth - localDepth)
       guard index % count == 0, (index..<index + count).allSatisfy({ directory[$0] == entry }), !seen[page]
-      else { return "directory entries that do not go together" }
+      else { return "inconsistent directory entries" }
       seen[page] = true
       if let broken = invariantBroken(ofPage: page, prefix: UInt64(index / count), localDepth: localDepth) {
         return broken

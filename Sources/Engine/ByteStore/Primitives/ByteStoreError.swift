@@ -126,24 +126,24 @@ extension ByteStoreError: CustomStringConvertible {
         + (holder.map { "process \($0)" } ?? "another opener")
         + ". A store has one opener at a time: close it there first."
     case .newerFormat(let file, let found, let supported):
-      "\(file) has format version \(found), and this library knows versions up to \(supported). "
+      "\(file) has format version \(found), and this library supports versions up to \(supported). "
         + "Open it with a newer release."
     case .foreignFile(let file, let expected, let found):
       "\(file) belongs to store \(found), not to this store \(expected). Put the store's own file back."
     case .networkFileSystem(let directory, let fileSystem):
       "\(directory) is on a network file system (\(fileSystem)), where two machines could open a store at once "
-        + "and a sync promises little. Choose a directory on a disk of this machine. A backup may lie "
+        + "and a sync guarantees little. Choose a directory on a disk of this machine. A backup may lie "
         + "there: copy it to such a disk to open it."
     case .nameTaken(let path, let found, let needed):
       "\(path) is \(found), and a store needs the name for \(needed). Move it out of the store's directory, and put "
-        + "the store's own back if it took the place of that. Nothing was changed."
+        + "the store's own back if it was replaced. Nothing was changed."
     case .invalidPath(let path):
       "The path \(StorePath.shown(path)) has a NUL in it, where the system would end it. Choose another. Nothing was "
         + "touched."
     case .incompleteBackup(let directory):
-      "What a backup or a restore copied to \(directory) was cut off before it was whole, and is no store. Make it "
-        + "again, in a new directory, or in the same one if that holds no MANIFEST. What of this one is whole, a salvage "
-        + "gets out."
+      "A backup or a restore to \(directory) was cut off before it was complete, and is not a store. Repeat it "
+        + "in a new directory, or in the same one if that holds no MANIFEST. A salvage recovers the complete parts "
+        + "of this one."
     case .notEmpty(let directory, let found):
       "A backup needs an empty or a new directory, and \(directory) holds \(found). Nothing was touched."
     case .insideStore(let directory, let store):
@@ -160,19 +160,19 @@ extension ByteStoreError: CustomStringConvertible {
     case .readOnly(let directory):
       "The store at \(directory) is open for reading only. Open it without that option to write."
     case .flushImpossible(let directory, let cause, .some):
-      "The store at \(directory) takes no more writes for now, since what was written cannot leave its log: \(cause) "
-        + "Reads go on. Once that is mended, a write has it tried again, and the ones after it are taken."
+      "The store at \(directory) accepts no more writes for now, because it cannot flush its log: \(cause) "
+        + "Reads continue. Once that is fixed, a write retries the flush, and later writes are accepted."
     case .flushImpossible(let directory, let cause, nil):
-      "The store at \(directory) takes no more writes, since what was written cannot leave its log: \(cause) Reads go "
-        + "on. Run dugout check to see all of it, then dugout salvage, or restore a backup."
+      "The store at \(directory) accepts no more writes, because it cannot flush its log: \(cause) Reads "
+        + "continue. Run dugout check to see all of it, then dugout salvage, or restore a backup."
     case .dependencyRefused:
-      "A commit that this one builds on was refused, and so is this one. Try again."
+      "A commit that this one depends on was rejected, and so is this one. Try again."
     case .system(let failure):
       failure.description
     case .closed(let directory):
       "The store at \(directory) has been closed."
     case .forked(let directory):
-      "The store at \(directory) was opened before a fork, and this is the child: open it anew."
+      "The store at \(directory) was opened before a fork, and this is the child: open it again."
     }
   }
 }
@@ -203,8 +203,8 @@ extension SystemFailure {
   /// Describes the entry whose name the store needs for a file.
   var obstacleDescription: String {
     if isMissingFile { return "no such file" }
-    guard let found else { return "no regular file" }
-    return "\(found), which has the file's place: move it out, and put the store's own file back"
+    guard let found else { return "not a regular file" }
+    return "\(found), in place of the file: move it out, and put the store's own file back"
   }
 
   /// Whether the path leads to something other than a directory, or through a cycle of symbolic links.

@@ -98,7 +98,7 @@ final class LockStorage<State>: ManagedBuffer<pthread_mutex_t, LockedPart<State>
     #endif
     failure |= unsafe pthread_mutex_init(storage.mutex, &attributes) | pthread_cond_init(storage.changed, nil)
     unsafe pthread_mutexattr_destroy(&attributes)
-    precondition(failure == 0, "a lock could not be made: the process is out of resources")
+    precondition(failure == 0, "a lock could not be created: the process is out of resources")
     return storage
   }
 
@@ -174,7 +174,7 @@ package final class Signal: @unchecked Sendable {
       | pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) | pthread_cond_init(condition, &attributes)
     unsafe pthread_condattr_destroy(&attributes)
     #endif
-    precondition(made == 0, "a signal could not be made: the process is out of resources")
+    precondition(made == 0, "a signal could not be created: the process is out of resources")
   }
 
   deinit {

@@ -37,7 +37,7 @@ struct EntryCompressor: ~Copyable {
   private static func makeState(_ stateBytes: Int) -> UnsafeMutablePointer<LZ4_stream_t> {
     let memory = UnsafeMutableRawPointer.allocate(byteCount: stateBytes, alignment: 16)
     guard let state = unsafe LZ4_initStream(memory, stateBytes) else {
-      preconditionFailure("memory of the size that lz4 asks for does for its state")
+      preconditionFailure("memory of the size that lz4 asks for suffices for its state")
     }
     return unsafe state
   }

@@ -99,7 +99,7 @@ package final class PageCache: Sendable {
 
   /// Changes the budget. If the new budget is smaller, pages are evicted at once.
   func setBytesMax(_ bytes: Int) {
-    precondition(bytes >= 0, "a budget is no debt")
+    precondition(bytes >= 0, "a budget is not negative")
     budget.withLock { budget in
       budget.asked = bytes
       setBytes(bytes, &budget)

@@ -166,12 +166,12 @@ struct PageCacheShard {
     precondition(Set(freeFrames).count == freeFrames.count, "a frame is free twice")
     let used = frames.indices.filter { frames[$0].isUsed }
     precondition(used.count == pageCount, "a frame is neither used nor free")
-    precondition(used.count == table.slots.count { !$0.isEmpty }, "the table has a slot of no frame")
+    precondition(used.count == table.slots.count { !$0.isEmpty }, "the table has a slot without a frame")
     for frame in used {
       let hash = PageHash(frames[frame].id)
       precondition(hash.shard == shard, "a page is in the wrong shard")
       let slot = slot(of: frames[frame].id, hash).map { table.slots[$0] }
-      precondition(slot.map { Int($0.ordinal) } == frame, "a page is there twice")
+      precondition(slot.map { Int($0.ordinal) } == frame, "a page is cached twice")
     }
   }
 }

@@ -377,7 +377,7 @@ package final class Segment: Sendable {
   }
 
   private func badEntry(at offset: UInt64) -> ByteStoreError {
-    damage(offset, "an entry", found: "bytes that are none")
+    damage(offset, "an entry", found: "bytes that are invalid")
   }
 
   private func damage(_ offset: UInt64, _ expected: String, found: String) -> ByteStoreError {

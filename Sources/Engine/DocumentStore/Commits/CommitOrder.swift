@@ -94,13 +94,13 @@ struct CommitOrder {
     let wall = clock.wallMicroseconds()
     guard wall < Self.clockEnd else {
       throw .invalidArgument(
-        "The clock says \(wall) µs since 1970, and commits are taken before the year 9999. Set the clock. Nothing was "
+        "The clock says \(wall) µs since 1970, and commits must be before the year 9999. Set the clock. Nothing was "
           + "written.")
     }
     guard let time = StoredTimestamp(microseconds: max(wall, lastTime + 1)) else {
       throw .failedPrecondition(
-        "The last commit of the store has the last time that there is, 9999-12-31T23:59:59.999999Z, so that none can come "
-          + "after it. Reading goes on: export the documents, and import them into a new store. Nothing was written."
+        "The last commit of the store has the last possible time, 9999-12-31T23:59:59.999999Z, so that no commit can come "
+          + "after it. Reads still work: export the documents, and import them into a new store. Nothing was written."
       )
     }
     return time

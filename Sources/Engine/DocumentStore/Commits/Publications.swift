@@ -158,7 +158,7 @@ final class Publications: Sendable {
   /// Moves all queued commits to `commits`. The queue keeps the storage of the passed array for later
   /// commits. Returns the time of the last commit, including commits that concern no listener.
   func take(_ commits: inout [Publication]) -> StoredTimestamp? {
-    precondition(commits.isEmpty, "what was taken before has been followed")
+    precondition(commits.isEmpty, "the earlier publications were processed")
     return state.withLock { state in
       swap(&state.queue, &commits)
       return lastTime

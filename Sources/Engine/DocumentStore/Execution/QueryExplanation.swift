@@ -59,12 +59,12 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
   /// The plan as text, without counts and duration.
   public var plan: String {
     var lines: [String] = []
-    lines += built.map { "made the index \($0)" }
+    lines += built.map { "built the index \($0)" }
     if branches.isEmpty { lines.append("nothing can match") }
     lines += branchTexts
     if branches.count > 1 { lines.append(isSorted ? "all of these" : "merged in order") }
-    if isFiltered { lines.append("each document is looked at") }
-    if isSorted { lines.append("and what matches is sorted") }
+    if isFiltered { lines.append("each document is examined") }
+    if isSorted { lines.append("and the matches are sorted") }
     return lines.joined(separator: "\n")
   }
 
@@ -78,7 +78,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
       }
       guard let first = parts.first else { return "a document by its name" }
       return parts.count == 1
-        ? "\(way) \(first)" : "\(way) what is in all of: \(parts.joined(separator: ", "))"
+        ? "\(way) \(first)" : "\(way) the intersection of: \(parts.joined(separator: ", "))"
     }
   }
 

@@ -91,7 +91,7 @@ public struct IndexDefinition: Hashable, Sendable {
       throw .invalidArgument("An index has 1 to \(Self.fieldsMax) fields.")
     }
     guard !fields.contains(where: { $0.path == .documentID }) else {
-      throw .invalidArgument("An index has the names of its documents behind its fields, not among them.")
+      throw .invalidArgument("An index has the names of its documents after its fields, not among them.")
     }
     guard fields.count(where: { $0.part == .element }) <= 1 else {
       throw .invalidArgument("An index can have the elements of one array at most.")

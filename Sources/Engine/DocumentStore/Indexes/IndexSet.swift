@@ -393,7 +393,7 @@ extension IndexSet.NameTree {
     count(key, of: change.path, more: (isThere ? 1 : 0) - (wasThere ? 1 : 0))
     guard truncatedCount >= 0, nested(change.path.collectionID) >= 0 else {
       throw DocumentStoreError(
-        .corrupted(Damage(file: "", offset: 0, expected: "counts of names", found: "less than nothing")))
+        .corrupted(Damage(file: "", offset: 0, expected: "counts of names", found: "a negative count")))
     }
   }
 }

@@ -46,7 +46,7 @@ extension OrderedIndexNode {
       let child = child(at: index)
       guard let node = child.loaded else {
         guard let stub = child.stub, stub.level == level - 1, stub.keys == value(at: index) else {
-          return "a stub stands for another node"
+          return "a stub refers to another node"
         }
         continue
       }

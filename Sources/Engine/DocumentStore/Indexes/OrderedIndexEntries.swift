@@ -171,7 +171,7 @@ struct OrderedIndexEntries: ~Copyable {
 
   /// Returns the index that splits a range into two parts of about equal size in bytes.
   private func middle(of range: Range<Int>) -> Int {
-    precondition(range.count >= 2 * least, "what needs two nodes has entries for two")
+    precondition(range.count >= 2 * least, "a split has entries for two nodes")
     let half = range.reduce(0) { $0 + size(of: $1) } / 2
     var cut = range.lowerBound
     var bytes = 0

@@ -62,7 +62,7 @@ final class OrderedIndexSource: Sendable {
     }
     guard node.level == stub.level, node.keys == Int(stub.keys), bounds.hold(node) else {
       node.release()
-      throw pages.damage(onPage: stub.page, expected: "the node that its parent speaks of")
+      throw pages.damage(onPage: stub.page, expected: "the node that its parent refers to")
     }
     return node
   }

@@ -38,7 +38,7 @@ extension OrderedIndexNode {
   /// a copy.
   private func ownChild(at index: Int) -> OrderedIndexNode {
     let child = child(at: index)
-    guard let node = child.loaded else { preconditionFailure("what a write needs is loaded") }
+    guard let node = child.loaded else { preconditionFailure("the nodes for a write are loaded") }
     if let own = child.node, own.isUnique { return own }
     let copy = node.copied(spare: node.spare)
     child.release()
@@ -138,7 +138,7 @@ extension OrderedIndexNode {
     guard child.contentBytes < Self.smallBytes || isLonely else { return nil }
     let neighbourIndex = Self.neighbour(of: index)
     guard let neighbour = self.child(at: neighbourIndex).loaded else {
-      preconditionFailure("what a removal needs is loaded")
+      preconditionFailure("the nodes for a removal are loaded")
     }
     guard child.contentBytes + neighbour.contentBytes <= Self.mergedBytesMax || isLonely else { return nil }
     let left = min(index, neighbourIndex)
@@ -155,7 +155,7 @@ extension OrderedIndexNode {
   func takeOnlyChild() -> OrderedIndexNode {
     precondition(isUnique && count == 1)
     let child = child(at: 0)
-    guard let node = child.loaded else { preconditionFailure("what a removal needs is loaded") }
+    guard let node = child.loaded else { preconditionFailure("the nodes for a removal are loaded") }
     node.retain()
     release()
     return node

@@ -157,6 +157,6 @@ extension OrderedIndexNode {
       if let child { unsafe children[index] = child.word }
     }
     tailBytes = tailsEnd
-    precondition(usedBytes <= capacity, "a node was made large enough")
+    precondition(usedBytes <= capacity, "a node is large enough")
   }
 }

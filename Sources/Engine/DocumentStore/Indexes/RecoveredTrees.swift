@@ -61,7 +61,7 @@ final class RecoveredTrees {
       let made = note.keys(for: state.indexes[place].id, state.indexes[place].definition)
       if made.isUnknown { lost.insert(state.indexes[place].id) }
       made.forEach { entry, key in
-        assert(entry.isAdded, "of a document that nobody knew before, no key goes")
+        assert(entry.isAdded, "a new document has no keys to remove")
         add(key, ordinals[entry.place], keys: keys)
         if StoredKey.isLong(key) { state.indexes[place].longKeys += 1 }
       }

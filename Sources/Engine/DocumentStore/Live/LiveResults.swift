@@ -133,7 +133,7 @@ public struct LiveResults: RandomAccessCollection, Sendable {
   @discardableResult
   package mutating func insert(_ entry: LiveEntry) -> Int {
     var (place, isFound) = place(of: entry.sortKey)
-    precondition(!isFound, "a document is there once")
+    precondition(!isFound, "a document appears once")
     count += 1
     if place.chunk == chunks.count {
       if chunks.isEmpty { chunks.append([]) }

@@ -146,7 +146,7 @@ extension FieldPathError: CustomStringConvertible {
       "Invalid field path (\(text)). Paths must not be empty, begin with '.', end with '.', or "
         + "contain '..'"
     case .notCanonical(let text):
-      "Invalid field path (\(text)). Names that are no identifiers must stand between backticks, with "
+      "Invalid field path (\(text)). Names that are not identifiers must be in backticks, with "
         + "'\\' before each '`' and '\\' in them"
     }
   }

@@ -66,7 +66,7 @@ package struct PackedDocuments: Sendable {
           try DocumentRecord(
             path: DocumentPath(unchecked: segments), record: Array(packed.bytes()), shapes: shapes))
       } catch {
-        preconditionFailure("a record that was checked is one no more")
+        preconditionFailure("a record that was checked does not decode")
       }
     }
     return documents
@@ -85,7 +85,7 @@ package struct PackedDocuments: Sendable {
 
     mutating func number() -> Int {
       guard let (number, next) = packed.rawSpan.varint(at: offset, before: packed.count) else {
-        preconditionFailure("what was packed ends early")
+        preconditionFailure("the packed data ends early")
       }
       offset = next
       return number

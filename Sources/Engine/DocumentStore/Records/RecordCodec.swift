@@ -128,7 +128,7 @@ enum Zigzag {
 
 /// Bytes that are not a valid record, with the offset of the error.
 package struct RecordError: Error, Equatable {
-  static let mapExpected = "a map with names, or with a shape that there is"
+  static let mapExpected = "a map with names, or with a shape that exists"
 
   package var offset: Int
   package var expected: String

@@ -23,5 +23,5 @@ enum UndecodableEntry {
 
   static func name(of path: DocumentPath) -> String { "\(path)" }
 
-  static func name(ofNoPath key: RawSpan) -> String { "a key of \(key.byteCount) bytes that is no path" }
+  static func name(ofNoPath key: RawSpan) -> String { "a key of \(key.byteCount) bytes that is not a path" }
 }

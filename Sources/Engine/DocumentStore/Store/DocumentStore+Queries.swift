@@ -200,7 +200,7 @@ extension DocumentStore {
     if checks { try query.check() }
     let found = try run(
       query, mayRetry, missing: createsIndexes ? .made : .ignored, while: { true }, body)
-    guard let found else { preconditionFailure("what is missing is made, or left out") }
+    guard let found else { preconditionFailure("missing indexes are built or ignored") }
     return found
   }
 

@@ -116,7 +116,7 @@ private final class RecordInspector: EntryJudge {
     guard DocumentKey.isOfDocument(key) else { return nil }
     guard let path = DocumentKey.decode(key) else {
       undecodable.add(UndecodableEntry.name(ofNoPath: key))
-      return "a key that is no path"
+      return "a key that is not a path"
     }
     if let id = BlobRecord.id(path) { blobIDs.insert(id) }
     do throws(RecordError) {
@@ -131,7 +131,7 @@ private final class RecordInspector: EntryJudge {
     hasProblem = true
     undecodable.add(UndecodableEntry.name(of: path))
     let text =
-      "a record of \(path) that is none: at its byte \(error.offset), \(error.expected) was expected"
+      "an invalid record of \(path): at its byte \(error.offset), \(error.expected) was expected"
     guard let shape = RecordCodec.missingShape(error, in: record, shapes: table) else { return text }
     recordsPerMissingShape[shape, default: 0] += 1
     guard let count = earlierCounts[shape] else { return text }
@@ -158,9 +158,9 @@ private final class RecordInspector: EntryJudge {
 
   private func problem(ofShape id: Int, _ definition: RawSpan) -> String? {
     if let name = UndecodableEntry.name(ofShape: id, definition) { undecodable.add(name) }
-    guard let shape = Shape(id: id, definition: definition) else { return "a shape that is none" }
+    guard let shape = Shape(id: id, definition: definition) else { return "an invalid shape" }
     if table.shapes.indices.contains(id), let known = table.shapes[id] {
-      return known.names.areSameUTF8(as: shape.names) ? nil : "a shape that the store knows as another"
+      return known.names.areSameUTF8(as: shape.names) ? nil : "a shape that the store defines differently"
     }
     shapes.add(shape)
     table = shapes.table

@@ -29,7 +29,7 @@ extension DocumentStore {
       policies[id] = field
       guard field == nil || policies.count <= Self.policiesMax else {
         throw .invalidArgument(
-          "\(Self.policiesMax) collection groups have times to live, and there is no room for more. Take one away "
+          "\(Self.policiesMax) collection groups have times to live, and there is no room for more. Remove one "
             + "first.")
       }
       let encoded = FeedFormat.encode(policies)

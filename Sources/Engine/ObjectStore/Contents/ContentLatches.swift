@@ -81,7 +81,7 @@ final class ContentLatches: Sendable {
 
   private func release(of id: BlobID, _ change: (inout Latch) -> Void) -> Bool {
     let needsCheck = latches.withLock { latches in
-      guard var latch = latches[id] else { preconditionFailure("a latch that nobody has") }
+      guard var latch = latches[id] else { preconditionFailure("a latch that is not held") }
       change(&latch)
       // If a thread waits for exclusive access, that thread becomes the last holder.
       let isLast = latch.shares == 0 && !latch.isTaken && latch.exclusiveWaiters == 0

@@ -22,14 +22,14 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   /// Throws `invalidArgument` with the reason if the name is invalid.
   package init(_ text: String) throws(DocumentStoreError) {
     func require(_ holds: Bool, _ reason: String) throws(DocumentStoreError) {
-      if !holds { throw .invalidArgument("\"\(text.prefix(100))\" is no name of an object: \(reason).") }
+      if !holds { throw .invalidArgument("\"\(text.prefix(100))\" is not an object name: \(reason).") }
     }
     let bytes = text.utf8
     try require(!bytes.isEmpty, "it is empty")
     try require(
       bytes.count <= Self.bytesMax, "it has \(bytes.count) bytes, and the limit is \(Self.bytesMax)")
     try require(!bytes.contains { $0 < 0x20 || $0 == 0x7F }, "it has control characters")
-    try require(text != "." && text != "..", "it stands for a folder")
+    try require(text != "." && text != "..", "it denotes a folder")
     try require(!bytes.starts(with: Self.refusedPrefix.utf8), "names that begin like this are refused")
     self.text = text
   }

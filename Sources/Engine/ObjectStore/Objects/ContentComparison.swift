@@ -32,11 +32,11 @@ private struct ContentComparison: RecordComparison {
     guard ObjectPath(path) != nil else { return }
     agreement.objects += 1
     guard let object = StoredObject(document) else {
-      return agreement.add("\(path) is no record of an object", isOfObject: true)
+      return agreement.add("\(path) is not a record of an object", isOfObject: true)
     }
     if try store.document(at: BlobRecord.path(object.blob)) == nil {
       agreement.add(
-        "the object \(object.path.name) in \(object.path.bucket) has a content that is not there",
+        "the object \(object.path.name) in \(object.path.bucket) has a content that is missing",
         isOfObject: true)
     }
   }

@@ -110,7 +110,7 @@ package struct ObjectOutbox: Sendable {
       queued(change)
     }
     let object = try upload.finish(token: token, for: queue)
-    guard let made else { preconditionFailure("a change that was made") }
+    guard let made else { preconditionFailure("a change was queued") }
     if let before, before.blob != object.blob { _ = try? objects.collect(before.blob) }
     return (object, made)
   }

@@ -122,7 +122,8 @@ extension Check {
     hasTable = false
     report.add(
       Damage(
-        file: opened.checkpoint?.path ?? directory.path, offset: 0, expected: "a table that keeps its rules",
+        file: opened.checkpoint?.path ?? directory.path, offset: 0,
+        expected: "a table that keeps its invariants",
         found: "one in which \(broken)"))
   }
 }

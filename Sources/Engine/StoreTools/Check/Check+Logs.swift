@@ -61,11 +61,12 @@ extension Check {
     let scan = LogScan(bytes.rawSpan, expected, broken: platform.brokenRule)
     for gap in scan.gaps {
       report.add(
-        file.damage(gap.lowerBound, "a frame, as the log goes on", found: "none up to byte \(gap.upperBound)")
+        file.damage(
+          gap.lowerBound, "a frame, as the log continues", found: "none up to byte \(gap.upperBound)")
       )
     }
     for frame in scan.frames where frame.context(in: bytes.rawSpan) == nil {
-      report.add(file.damage(frame.offset, "the context of a log", found: "bytes that are none"))
+      report.add(file.damage(frame.offset, "the context of a log", found: "bytes that are invalid"))
     }
     let header = UInt64(LogFormat.headerBytes)..<UInt64(LogFormat.pageBytes)
     for range in [header] + scan.unused(bytes.rawSpan) {

@@ -143,7 +143,7 @@ extension Check {
       guard pass.table?.isLive(entry, location) == true else { return }
       pass.liveBytes += UInt64(bytesUsed(entry, location))
       guard pass.table?.isExpectedKey(key, of: entry) == true else {
-        let expected = "the key that ordinal \(entry.ordinal) stands for"
+        let expected = "the key of ordinal \(entry.ordinal)"
         return report.add(source.file.damage(offset, expected, found: "another"))
       }
     }

@@ -50,7 +50,7 @@ extension Check {
         bytes.hasPageChecksum(file: header.fileID, offset: offset, broken: platform.brokenRule)
       else {
         return report.add(
-          file.damage(offset, "a page that has its checksum", found: "bytes that have another"))
+          file.damage(offset, "a page that matches its checksum", found: "bytes that do not"))
       }
     }
   }

@@ -193,7 +193,7 @@ struct Check {
         report.add(
           Damage(
             file: failure.path, offset: offset, expected: "bytes that can be read",
-            found: "some that the device does not give"))
+            found: "some that the device does not return"))
       default: throw error
       }
       return nil

@@ -233,7 +233,7 @@ struct SegmentSource {
   }
 
   private func wrong(_ offset: UInt64) -> Damage {
-    file.damage(offset, "a page that has its checksum", found: "bytes that have another")
+    file.damage(offset, "a page that matches its checksum", found: "bytes that do not")
   }
 
   // MARK: Entries
@@ -275,7 +275,7 @@ struct SegmentSource {
   }
 
   func undecodableEntry(_ page: Int, _ offset: Int) -> Damage {
-    file.damage(header.offset(ofPage: page) + UInt64(offset), "an entry", found: "bytes that are none")
+    file.damage(header.offset(ofPage: page) + UInt64(offset), "an entry", found: "bytes that are invalid")
   }
 
   /// Decodes the entry into `buffer`; returns false if that is impossible.

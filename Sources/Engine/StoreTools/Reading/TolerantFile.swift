@@ -86,7 +86,8 @@ struct TolerantFile {
   /// The finding for bytes that `read` could not return.
   func unreadable(_ offset: UInt64, _ expected: String) -> Damage {
     damage(
-      offset, expected, found: offset < size ? "bytes that the device does not give" : "the end of the file")
+      offset, expected, found: offset < size ? "bytes that the device does not return" : "the end of the file"
+    )
   }
 
   /// The offset of the first nonzero byte in `range`, which should contain only zeros.

@@ -324,7 +324,7 @@ struct SalvageSources {
       openLogLosses.append(
         LogLoss(
           name: head.name, range: start..<max(start, file.size),
-          reason: "nothing can be read of the log, and no manifest tells what it had"))
+          reason: "nothing can be read of the log, and no manifest says what it had"))
     }
   }
 
@@ -461,7 +461,7 @@ struct LogSource {
     // No frame follows a close marker.
     guard scan.frames.last?.header.kind != .close else { return }
     unknown = found.unreadable.filter { $0.lowerBound >= scan.end }.map {
-      ($0, "the device does not give what may be commits")
+      ($0, "the device does not return bytes that may be commits")
     }
     guard let capacity = header?.capacity, found.file.size < capacity else { return }
     unknown.append((found.file.size..<capacity, "the file was cut short, and may have had commits there"))

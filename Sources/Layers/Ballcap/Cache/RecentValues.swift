@@ -19,7 +19,7 @@ struct RecentValues<Key: Hashable, Value> {
 
   /// Creates an empty cache. Costs may be in any unit. By default, only the count is limited.
   init(countMax: Int, costMax: Int = .max) {
-    precondition(countMax > 0, "a cache of nothing")
+    precondition(countMax > 0, "a cache without capacity")
     self.countMax = countMax
     self.costMax = costMax
   }

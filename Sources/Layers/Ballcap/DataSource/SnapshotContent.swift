@@ -68,7 +68,9 @@ final class SnapshotContent<T: Object & DataRepresentable> {
   }
 
   private func newIndex(of reference: DocumentReference) -> Int {
-    guard let index = list.index(of: reference) else { preconditionFailure("what was inserted is there") }
+    guard let index = list.index(of: reference) else {
+      preconditionFailure("an inserted object is in the list")
+    }
     return index
   }
 
@@ -77,7 +79,7 @@ final class SnapshotContent<T: Object & DataRepresentable> {
 
   private func oldIndex(of element: T) -> Int {
     guard let index = oldIndices[ObjectIdentifier(element)] else {
-      preconditionFailure("what has changed was there")
+      preconditionFailure("a modified object was in the list")
     }
     return index
   }

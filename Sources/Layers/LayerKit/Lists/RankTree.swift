@@ -70,7 +70,7 @@ package struct RankTree<Element> {
   @inlinable package var count: Int { count(of: root) }
 
   @inlinable package func element(_ handle: Handle) -> Element {
-    guard let element = nodes[Int(handle)].element else { preconditionFailure("a handle of nothing") }
+    guard let element = nodes[Int(handle)].element else { preconditionFailure("a handle of no element") }
     return element
   }
 
@@ -247,7 +247,7 @@ package struct RankTree<Element> {
       found += 1
       precondition(node.count == Int32(count(of: node.left) + count(of: node.right) + 1), "a wrong count")
       for child in [node.left, node.right] where child != Self.none {
-        precondition(nodes[Int(child)].parent == Handle(index), "a child that knows another parent")
+        precondition(nodes[Int(child)].parent == Handle(index), "a child with another parent")
         precondition(nodes[Int(child)].priority <= node.priority, "a child above its parent")
       }
     }

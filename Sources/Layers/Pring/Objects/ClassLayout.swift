@@ -34,8 +34,8 @@ enum ClassLayout {
       if instanceSize(level) > instanceSize(base), recursiveCount(level) <= recursiveCount(base) {
         ProgrammerError.trap(
           "The properties of \(level) cannot be seen, and would not be stored: its module was compiled "
-            + "without reflection metadata. Take -disable-reflection-metadata and "
-            + "-reflection-metadata-for-debugger-only out of its build settings; in Xcode, set Reflection "
+            + "without reflection metadata. Remove -disable-reflection-metadata and "
+            + "-reflection-metadata-for-debugger-only from its build settings; in Xcode, set Reflection "
             + "Metadata (SWIFT_REFLECTION_METADATA_LEVEL) to All.")
       }
       level = base

@@ -50,7 +50,7 @@ extension Object {
     guard isSaved else { return nil }
     let error = DocumentError(
       kind: .alreadySaved,
-      description: "\(path) is saved already: call update() to write what has changed.")
+      description: "\(path) is saved already: call update() to write the changes.")
     assertionFailure(error.description)
     return error
   }

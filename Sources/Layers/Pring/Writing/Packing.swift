@@ -28,7 +28,7 @@ final class Packing: BatchCompanion, @unchecked Sendable {
   /// their next write includes the changes.
   deinit {
     guard !landings.isEmpty else { return }
-    tell(DocumentError(kind: .lostCompletion, description: "The batch has gone without an end."))
+    tell(DocumentError(kind: .lostCompletion, description: "The batch was freed without a commit."))
   }
 
   static func of(_ batch: WriteBatch) -> Packing {

@@ -60,7 +60,7 @@ struct SortedItems {
   }
 
   private mutating func insert(_ entry: Entry, _ key: ExactKey, at row: Int) {
-    precondition(!rows.contains(key), "the key \(key.text) is there already")
+    precondition(!rows.contains(key), "the key \(key.text) exists already")
     rows.insert(entry, for: key, atRow: row)
   }
 

@@ -54,7 +54,7 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   open func resource(_ type: any BaseItemProtocol.Type, path: String) {
     precondition(paths[ObjectIdentifier(type)] == nil, "\(type) has a path already.")
-    precondition(ResourcePath(path).isSound, "\"\(path)\" is no path: it has an empty component.")
+    precondition(ResourcePath(path).isSound, "\"\(path)\" is not a path: it has an empty component.")
     paths[ObjectIdentifier(type)] = (type, path)
     registered.add(ResourcePath(path), padding: paddingCollection)
   }

@@ -95,7 +95,7 @@ struct ResourcePath {
   private static func checked(_ key: String) throws(ResourceError) -> String {
     guard !key.isEmpty, key != ".", key != "..", !key.utf8.contains(UInt8(ascii: "/")) else {
       throw ResourceError(
-        .invalidKey, "\"\(key)\" cannot be a key: one is not empty, no dot or two, and has no slash.")
+        .invalidKey, "\"\(key)\" cannot be a key: a key is not empty, not one or two dots, and has no slash.")
     }
     return key
   }

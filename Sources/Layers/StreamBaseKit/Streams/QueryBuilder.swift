@@ -53,7 +53,7 @@ open class QueryBuilder {
   }
 
   var kitSource: QuerySource {
-    precondition(limit ?? 0 >= 0, "A limit is no less than 0.")
+    precondition(limit ?? 0 >= 0, "A limit is not negative.")
     return QuerySource(
       ref: ref, order: kitOrder, limit: limit, start: start.map { .values([$0]) },
       end: end.map { .values([$0]) }

@@ -62,7 +62,7 @@ open class StreamBase: StreamBaseProtocol {
   /// The maximum number of visible items after the predicate is applied. Nil means no limit.
   public var afterPredicateLimit: Int? {
     didSet {
-      precondition(afterPredicateLimit ?? 0 >= 0, "A limit is no less than 0.")
+      precondition(afterPredicateLimit ?? 0 >= 0, "A limit is not negative.")
       guard afterPredicateLimit != oldValue else { return }
       kitPending.makeDue()
       kitBatchIsDue()

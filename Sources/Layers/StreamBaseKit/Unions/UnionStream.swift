@@ -36,7 +36,7 @@ open class UnionStream: StreamBaseProtocol {
 
   /// Creates a union of these streams. Traps if there are none.
   public init(sources: StreamBase...) {
-    precondition(!sources.isEmpty, "A union is of one stream at least.")
+    precondition(!sources.isEmpty, "A union has at least one stream.")
     self.sources = sources
     loading = sources.count
     visible = VisibleItems(sources[0].kitVisible.order)

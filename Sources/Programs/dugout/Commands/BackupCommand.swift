@@ -9,13 +9,13 @@ enum BackupCommand: Command {
   static let summary = "Makes a verified copy of a store in another directory"
   static let usage = "DIR TARGET [--json]"
   static let options = [
-    (option: Arguments.json, meaning: "One JSON object that says what the backup became")
+    (option: Arguments.json, meaning: "One JSON object that describes the backup")
   ]
   static let positional = 2...2
   static let notes = [
-    "TARGET is a new or an empty directory, or one with a backup that was cut off, which is cleared and made anew.",
-    "Every byte is read back before the backup counts. It is a store with an id of its own; \"dugout restore\" makes a",
-    "store of it again.",
+    "TARGET is a new or an empty directory, or one with an interrupted backup, which is cleared and started over.",
+    "A backup is complete once every byte is read back. It is a store with its own id; \"dugout restore\" turns it",
+    "back into a store.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -41,8 +41,8 @@ enum BackupCommand: Command {
     return CommandFailure(
       code: .unavailable,
       message:
-        "\(target) holds a backup or a restore that was cut off, and beside it \(found), which is none of "
-        + "its files. Take that out of the way and repeat the command, or name a new directory. Nothing was touched."
+        "\(target) holds a backup or a restore that was cut off, and also \(found), which is not one of "
+        + "its files. Move that away and repeat the command, or name a new directory. Nothing was touched."
     )
   }
 }

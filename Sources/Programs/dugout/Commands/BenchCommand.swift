@@ -10,13 +10,13 @@ enum BenchCommand: Command {
   static let summary = "Measures a small store on this machine, and checks every answer"
   static let usage = "[DIR] [--documents N] [--json]"
   static let options = [
-    (option: "--documents N", meaning: "How many; 20000 without it"),
+    (option: "--documents N", meaning: "How many; default 20000"),
     (option: Arguments.json, meaning: "One JSON object with all numbers"),
   ]
   static let positional = 0...1
   static let notes = [
-    "A new store is made in DIR, or among the temporary files, and removed at the end: name a directory on the disk",
-    "that matters. It takes some seconds; Ctrl-C ends it with code 1, and removes the store too. Comparisons with other",
+    "A new store is created in DIR, or in a temporary directory, and removed at the end: name a directory on the disk",
+    "to measure. It takes a few seconds; Ctrl-C ends it with code 1, and removes the store too. Comparisons with other",
     "engines are in Benchmarks, and take longer.",
   ]
   static let shellForm = ShellForm.none
@@ -35,7 +35,7 @@ enum BenchCommand: Command {
     guard !StoreFinder.isStore(parent.path) else {
       throw CommandFailure(
         code: .usage,
-        message: "\(parent.path) is a store, and a bench makes one of its own: name the directory "
+        message: "\(parent.path) is a store, and a bench creates one of its own: name the directory "
           + "that it lies in.")
     }
     let interruption = Interruption(by: [SIGINT, SIGTERM])
@@ -52,12 +52,12 @@ enum BenchCommand: Command {
       }
     }
     guard !interruption.isSignaled else {
-      throw CommandFailure(code: .checkFailed, message: "ended by a signal. What it made is removed.")
+      throw CommandFailure(code: .checkFailed, message: "ended by a signal. Its store was removed.")
     }
     let result = try outcome.get()
     if let wrong = result.wrong {
       throw CommandFailure(
-        code: .checkFailed, message: "\(wrong). Please report this: an answer was not right.")
+        code: .checkFailed, message: "\(wrong). Please report this: an answer was wrong.")
     }
     arguments.answer(text(result), object(result))
   }
@@ -225,7 +225,7 @@ struct Bench {
       for _ in 0..<count {
         try checkNotInterrupted()
         if try store.documents(query).map(\.path.id) != Array(expected) {
-          wrong = "a query's answer is not right"
+          wrong = "a query's answer is wrong"
         }
       }
     }
@@ -264,7 +264,7 @@ struct Bench {
         digests.append(digest.digest)
       }
     }
-    if digests[0] != digests[1] { result.note("two ways to hash do not agree") }
+    if digests[0] != digests[1] { result.note("two hash implementations disagree") }
   }
 
   private func measure(

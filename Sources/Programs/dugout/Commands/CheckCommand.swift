@@ -14,11 +14,11 @@ enum CheckCommand: Command {
   static let notes = [
     "First all bytes: manifest, logs, segments, checkpoint, contents of files, each against its checksum and its place.",
     "If they are sound, every document is compared with every index, every object with its content, and every content",
-    "with its objects. It ends with code 1 if it finds anything, and says what to do next: salvage mends documents, and",
-    "not contents of files.",
+    "with its objects. It ends with code 1 if it finds anything, and says what to do next: salvage repairs documents,",
+    "but not contents of files.",
     "",
     StoreStatus.records,
-    "An object is a file of the storage; entries in segments are records, and older states of them that are dead.",
+    "An object is a file of the storage; entries in segments are records, and dead older versions of them.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -51,7 +51,7 @@ enum CheckCommand: Command {
     // contents, too.
     let ofContents = isReadable ? count : contents
     var sentences = [
-      isReadable ? start + "." : start + "; \"dugout salvage\" gets out of it what can be read."
+      isReadable ? start + "." : start + "; \"dugout salvage\" recovers what can be read."
     ]
     // The store can still be opened, because the damage affects only these documents.
     if report.findingsOmitted == 0, !report.undecodable.isEmpty,
@@ -62,7 +62,7 @@ enum CheckCommand: Command {
     if ofContents > 0 {
       sentences.append(
         Wording.count(ofContents, "content is", many: "contents are")
-          + " damaged: upload the objects again, or restore a backup; salvage does not mend contents.")
+          + " damaged: upload the objects again, or restore a backup; salvage does not repair contents.")
     }
     if let agreement, !agreement.contradictions.isEmpty { sentences.append("Besides, \(advice(agreement))") }
     throw CommandFailure(code: .checkFailed, message: sentences.joined(separator: " "))
@@ -76,7 +76,7 @@ enum CheckCommand: Command {
       sentences.append(
         Wording.count(entries, "index entry disagrees", many: "index entries disagree")
           + " with the documents. The "
-          + "documents are right: drop the index (\"dugout index drop\"), and it is made again.")
+          + "documents are correct: drop the index (\"dugout index drop\"), and it is rebuilt.")
     }
     if objects > 0 {
       sentences.append(
@@ -87,8 +87,9 @@ enum CheckCommand: Command {
   }
 
   private static func taken(_ count: Int, in directory: String) -> String {
-    "in \(directory), what is no file has " + Wording.count(count, "name that", many: "names that")
-      + " a store gives to a file. Move \(count == 1 ? "it" : "them") out of the directory, or have \"dugout salvage\" set "
+    "in \(directory), something other than a file has "
+      + Wording.count(count, "name that", many: "names that")
+      + " a store uses for a file. Move \(count == 1 ? "it" : "them") out of the directory, or have \"dugout salvage\" set "
       + "\(count == 1 ? "it" : "them") aside."
   }
 
@@ -121,7 +122,7 @@ enum CheckCommand: Command {
     lines += objects.prefix(objectsMax).map { "the content of the object \($0) is damaged" }
     if objects.count > objectsMax { lines.append("and of \(objects.count - objectsMax) more") }
     lines += report.losses.map { "\($0.line). No damage." }
-    for name in report.leftovers { lines.append("\(name) belongs to nothing; the next open removes it.") }
+    for name in report.leftovers { lines.append("\(name) is a leftover; the next open removes it.") }
     if !report.quarantined.isEmpty {
       lines.append("set aside by salvage: \(report.quarantined.joined(separator: ", "))")
     }
@@ -146,14 +147,14 @@ enum CheckCommand: Command {
       return files + "\(Wording.count(report.keys, "record")), \(entries), "
         + "\(Wording.bytes(report.deadBytes)) dead, last commit \(report.lastCommit.value)"
     }
-    return files + "\(entries); how many records there are cannot be told before the damage is mended"
+    return files + "\(entries); the number of records is unknown until the damage is repaired"
   }
 
   private static func waste(_ agreement: StoreAgreement) -> String? {
     let count = agreement.unreferencedContents
     guard count > 0 else { return nil }
     return Wording.count(count, "content is", many: "contents are")
-      + " of no object, as after some crashes: \"dugout compact\" removes \(count == 1 ? "it" : "them"). No damage."
+      + " without an object, as after a crash: \"dugout compact\" removes \(count == 1 ? "it" : "them"). No damage."
   }
 
   private static func numbers(_ agreement: StoreAgreement) -> String {

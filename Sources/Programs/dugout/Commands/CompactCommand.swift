@@ -6,17 +6,17 @@ import ObjectStore
 
 enum CompactCommand: Command {
   static let name = "compact"
-  static let summary = "Gets the space back of what was deleted and replaced"
+  static let summary = "Reclaims the space of deleted and replaced data"
   static let usage = "DIR [--json]"
   static let options = [
     (option: Arguments.json, meaning: "One JSON object with the sizes before and after")
   ]
   static let positional = 1...1
   static let notes = [
-    "Moves all commits from logs to segments, and writes segments anew of which more than a twentieth is dead.",
-    "It needs as much free space as is alive in them, and with less it takes a few at a time. It can be interrupted at",
-    "any time: nothing is lost. First it removes contents that no file of the storage has any more, uploads that nobody",
-    "went on with for seven days, and packs of small contents of which half is dead.",
+    "Moves all commits from logs to segments, and rewrites segments of which more than a twentieth is dead.",
+    "It needs free space for the live data in them; with less, it takes a few at a time. It can be interrupted at",
+    "any time: nothing is lost. First it removes contents that no file of the storage has any more, uploads not",
+    "resumed for seven days, and packs of small contents of which half is dead.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -50,13 +50,13 @@ enum CompactCommand: Command {
     case .success(let swept) where swept.packsNotEmptied > 0:
       codes.append(.inputOutput)
       sentences.append(
-        "\(Wording.count(swept.packsNotEmptied, "pack")) of contents could not be emptied for want of room. "
+        "\(Wording.count(swept.packsNotEmptied, "pack")) of contents could not be emptied for lack of space. "
           + "\(StoreAccess.room), and run the same command again.")
     case .success: break
     case .failure(let error):
       codes.append(StoreAccess.exitCode(for: error))
       sentences.append(
-        "contents of files of the storage were not looked through to the end: "
+        "contents of files of the storage were not examined to the end: "
           + "\(StoreAccess.ended(error.description)) Documents were compacted.")
     }
     guard let code = codes.first else { return }
@@ -91,7 +91,7 @@ enum CompactCommand: Command {
 
   private static func headline(_ before: UInt64, _ after: UInt64) -> String {
     let now = "The store has \(Wording.bytes(after)) on disk"
-    if before == after { return "\(now), as before: there was nothing to gain." }
+    if before == after { return "\(now), as before: there was nothing to reclaim." }
     return before > after
       ? "\(now), and \(Wording.bytes(before - after)) came back."
       : "\(now), \(Wording.bytes(after - before)) more than before: its commits went from logs to segments."

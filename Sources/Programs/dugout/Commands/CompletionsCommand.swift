@@ -2,14 +2,14 @@
 
 enum CompletionsCommand: Command {
   static let name = "completions"
-  static let summary = "Prints what makes bash, zsh or fish complete commands and options"
+  static let summary = "Prints a completion script for bash, zsh or fish"
   static let usage = "bash|zsh|fish"
   static let options: [(option: String, meaning: String)] = []
   static let positional = 1...1
   static let notes = [
     "bash, in ~/.bashrc:",
     "  source <(dugout completions bash)",
-    "zsh, in ~/.zshrc, behind \"autoload -U compinit && compinit\":",
+    "zsh, in ~/.zshrc, after \"autoload -U compinit && compinit\":",
     "  source <(dugout completions zsh)",
     "fish, once:",
     "  dugout completions fish > ~/.config/fish/completions/dugout.fish",

@@ -7,16 +7,16 @@ enum DeleteCommand: Command {
   static let summary = "Deletes a document, or all that a query finds"
   static let usage = "DIR PATH|QUERY [--query] [--json]"
   static let options = [
-    (option: "--query", meaning: "The argument is a query, as for dugout query: all that it finds goes"),
+    (option: "--query", meaning: "The argument is a query, as for dugout query: deletes all that it finds"),
     (option: Arguments.json, meaning: "One JSON object with the number of documents deleted"),
   ]
   static let positional = 2...2
   static let shellForm = ShellForm.text(wordsBefore: 0)
   static let notes = [
-    "What lies in collections below a document stays. A query's documents go in commits of 500. In PATH, names may",
-    "stand between backticks. A document that cannot be decoded is deleted by its PATH; a query that it might match",
-    "leaves it, names it, and ends with code 65. If such a query has a limit, it deletes nothing: which documents are",
-    "within the limit cannot be told.",
+    "Collections below a document are kept. A query's documents are deleted in commits of 500. In PATH, names may",
+    "be quoted with backticks. A document that cannot be decoded is deleted by its PATH; a query that it might match",
+    "leaves it, names it, and ends with code 65. If such a query has a limit, it deletes nothing: the documents",
+    "within the limit are unknown.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -63,8 +63,8 @@ enum DeleteCommand: Command {
       ["deleted": deleted, "undecodable": undecodable.names])
     let consequence =
       isLimited
-      ? "Which documents are within the limit of the query cannot be told, and nothing was deleted."
-      : "Whether the query finds them cannot be told, and they are left."
+      ? "The documents within the limit of the query are unknown, and nothing was deleted."
+      : "Whether the query matches them is unknown, and they are kept."
     if let failure = undecodable.failure(consequence) { throw failure }
   }
 }

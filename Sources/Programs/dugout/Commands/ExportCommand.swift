@@ -21,15 +21,15 @@ enum ExportCommand: Command {
     "FILE is - for standard output. Without a query all documents are written, each a line",
     "{\"path\": …, \"createTime\": …, \"updateTime\": …, \"fields\": {…}} that \"dugout import\" reads. The file gets its",
     "name when it is complete, and is FILE.dugout-export-… until then. Ctrl-C ends the export with code 1 and leaves",
-    "nothing of it; a second one ends it at once. What an export left that was killed, the next one to FILE removes, if",
-    "the file system has locks. A pipe or a device is written to, and stays what it is: there, and on standard output,",
+    "no file; a second one ends it at once. The next export to FILE removes the leftovers of a killed one, if",
+    "the file system has locks. A pipe or a device is written to directly: there, and on standard output,",
     "the first Ctrl-C ends it at once. Files of the storage are not in it: \"dugout backup\" has them.",
     "",
-    "With --csv, bytes are Base64, a reference is a path, a place is \"latitude,longitude\", and arrays, maps and vectors",
+    "With --csv, bytes are Base64, a reference is a path, a geo point is \"latitude,longitude\", and arrays, maps and vectors",
     "are JSON. A column does not say which type a value had, and \"dugout import\" does not read it.",
     "",
     "A document that cannot be decoded is left out: all others are written, it is named, and the code is 65. If a query",
-    "with a limit might match it, nothing is written: which documents are within the limit cannot be told.",
+    "with a limit might match it, nothing is written: the documents within the limit are unknown.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -50,7 +50,7 @@ enum ExportCommand: Command {
     }
     if done.isRefused,
       let failure = done.undecodable.failure(
-        "Which documents are within the limit of the query cannot be told, and nothing was exported.")
+        "The documents within the limit of the query are unknown, and nothing was exported.")
     {
       throw failure
     }

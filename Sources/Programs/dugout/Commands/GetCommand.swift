@@ -9,7 +9,7 @@ enum GetCommand: Command {
   static let options = [(option: Arguments.json, meaning: "One JSON object with the type of every value")]
   static let positional = 2...2
   static let notes = [
-    "In PATH, names may stand between backticks, as one must that begins with a backtick itself."
+    "In PATH, names may be quoted with backticks; a name that begins with a backtick must be."
   ]
 
   static func run(_ arguments: Arguments) async throws {

@@ -8,18 +8,18 @@ enum ImportCommand: Command {
   static let summary = "Reads documents from lines of JSON, or from an export of Firestore"
   static let usage = "DIR FILE [--from-start] [--json]"
   static let options = [
-    (option: "--from-start", meaning: "Forget how far an earlier import of the file came"),
+    (option: "--from-start", meaning: "Ignore the progress of an earlier import of the file"),
     (option: Arguments.json, meaning: "One JSON object with the number of documents"),
   ]
   static let positional = 2...2
   static let notes = [
     "Each line is {\"path\": \"users/ada\", \"fields\": {\"age\": {\"integerValue\": \"36\"}}}, as \"dugout export\" writes",
     "them; Firestore's \"name\": \"projects/…/documents/users/ada\" does for the path. FILE is - for standard input.",
-    "If FILE is a directory, it is an export that Firestore or its emulator has made, with files output-0, output-1, …",
-    "A document that is there already is replaced. Ctrl-C ends the import after the commit under way, with code 1: what",
-    "was written stays, and the same command goes on from there, also after a crash. How far it came stands in",
-    "FILE.dugout-import; where that cannot be written, the command begins again. So it does with standard input and pipes,",
-    "where Ctrl-C just ends it. The store is made if the directory has none.",
+    "If FILE is a directory, it is an export from Firestore or its emulator, with files output-0, output-1, …",
+    "An existing document is replaced. Ctrl-C ends the import after the current commit, with code 1: what",
+    "was written is kept, and the same command continues from there, also after a crash. The progress is recorded in",
+    "FILE.dugout-import; where that cannot be written, the command starts over, as it does with standard input and pipes,",
+    "where Ctrl-C just ends it. The store is created if DIR has none.",
     "Records of a storage, which exports had before, are left out: their files are not in an export.",
   ]
 
@@ -48,9 +48,9 @@ enum ImportCommand: Command {
         code: .checkFailed,
         message: "\(counted)\(before), and all of them are safe. "
           + (done.next == .resumes
-            ? "Run the same command again to go on from there."
-            : "How far it came could not be noted in \(ImportJob.markPath(of: file)): the same command begins again, "
-              + "and writes them once more."))
+            ? "Run the same command again to continue from there."
+            : "The progress could not be recorded in \(ImportJob.markPath(of: file)): the same command starts over, "
+              + "and writes them again."))
     }
     let skipped =
       done.recordsSkipped == 0

@@ -4,18 +4,18 @@ import DocumentStore
 
 enum IndexCommand: Command {
   static let name = "index"
-  static let summary = "Lists, makes and drops indexes"
+  static let summary = "Lists, creates and drops indexes"
   static let usage = "list DIR | create DIR COLLECTION FIELD… | drop DIR COLLECTION FIELD… [--group] [--json]"
   static let options = [
-    (option: "--group", meaning: "Of all collections with the id together"),
+    (option: "--group", meaning: "Over all collections with the id"),
     (option: Arguments.json, meaning: "One JSON object"),
   ]
   static let positional = 2...100
   static let shellForm = ShellForm.words(directoryAt: 1)
   static let notes = [
     "COLLECTION is the id of a collection. A FIELD ends with :desc where the order is descending, or with [] for the",
-    "elements of an array; one with a colon in its name stands between backticks. One ascending field serves both",
-    "directions. Queries make the indexes that they need by themselves; one that is made here stays until it is dropped.",
+    "elements of an array; a name with a colon needs backticks. One ascending field serves both",
+    "directions. Queries create the indexes that they need; an index created here is kept until it is dropped.",
     "",
     "  dugout index create data users city age:desc",
   ]
@@ -72,7 +72,7 @@ enum IndexCommand: Command {
       throw CommandFailure(
         code: .usage,
         message:
-          "there is no direction \(other): \(word) ends with :desc, :asc or [], or stands between backticks.")
+          "there is no direction \(other): \(word) ends with :desc, :asc or [], or is in backticks.")
     }
   }
 
@@ -81,12 +81,12 @@ enum IndexCommand: Command {
     let lines = indexes.map { index in
       text(index.definition) + "  "
         + (index.isLost
-          ? "lost: the next query of an app has it made again, and so does \"dugout index create\""
+          ? "lost: the next query of an app rebuilds it, and so does \"dugout index create\""
           : Wording.count(index.entries, "entry", many: "entries"))
-        + (index.isAutomatic ? ", made for a query" : "")
+        + (index.isAutomatic ? ", created for a query" : "")
     }
     arguments.answer(
-      lines.isEmpty ? "no indexes but that of the names" : lines.joined(separator: "\n"),
+      lines.isEmpty ? "no indexes except that of the names" : lines.joined(separator: "\n"),
       ["indexes": indexes.map(object)])
   }
 
@@ -101,7 +101,7 @@ enum IndexCommand: Command {
     if let twice = values.indices.first(where: { values[..<$0].contains(values[$0]) }) {
       throw CommandFailure(
         code: .usage,
-        message: "\(values[twice]) is there twice, and an index has each field once: a second time it orders "
+        message: "\(values[twice]) appears twice, and an index has each field once: a second time it orders "
           + "nothing.")
     }
     let (made, isUnwritten) = try ProgressLine.during { line in

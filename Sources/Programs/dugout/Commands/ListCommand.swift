@@ -7,15 +7,15 @@ enum ListCommand: Command {
   static let summary = "Lists collections, or the documents of one"
   static let usage = "DIR [PATH] [--limit N] [--json]"
   static let options = [
-    (option: "--limit N", meaning: "At most so many documents; 100 without it"),
+    (option: "--limit N", meaning: "Maximum number of documents; default 100"),
     (option: Arguments.json, meaning: "One JSON object"),
   ]
   static let positional = 1...2
   static let notes = [
     "Without a path, and with that of a document, it lists collections and how many documents each has; with that of",
     "a collection, its documents. Collections below a document that is not there, such as version/1/user without",
-    "version/1, are listed with those above. In PATH, names may stand between backticks. Documents that cannot be",
-    "decoded are named behind the others, and the code is 65.",
+    "version/1, are listed with those above. In PATH, names may be quoted with backticks. Documents that cannot be",
+    "decoded are named after the others, and the code is 65.",
   ]
 
   static func run(_ arguments: Arguments) async throws {

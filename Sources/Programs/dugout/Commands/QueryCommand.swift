@@ -18,20 +18,20 @@ enum QueryCommand: Command {
     language
     + [
       "",
-      "With --sum or --average, a document without one of these fields counts for nothing, not for --count either. There",
+      "With --sum or --average, a document without one of these fields is not counted, not even by --count. There",
       "are five results at most.",
       "", example, exampleOfGroup + " --count",
     ]
   static let shellForm = ShellForm.text(wordsBefore: 0)
 
   static let language = [
-    "A query is a collection, or \"group\" and the id of one, and then, each of them if you like:",
+    "A query is a collection, or \"group\" and the id of one, and then, all optional:",
     "  where FIELD == VALUE      also != < <= > >=, in [..], not in [..], contains VALUE, contains any [..];",
     "                            joined by and, or, and brackets",
     "  order by FIELD [desc], …",
     "  start at|after VALUE, …   end at|before VALUE, …",
     "  limit [last] N",
-    "Between backticks are fields that are not letters, digits and underscores, and names of paths with blanks. The field",
+    "Backticks quote fields that are not letters, digits and underscores, and names of paths with blanks. The field",
     "__name__ is the id of a document, where __name__ >= \"a\", and with \"group\" its path, such as \"users/ada/posts/1\".",
     "Values are those of JSON, and timestamp(\"…\"), bytes(\"…\"), ref(\"…\"), geo(…), vector(…), nan, infinity.",
   ]
@@ -89,7 +89,7 @@ enum QueryCommand: Command {
   ) -> String? {
     guard seconds >= 2, let command = IndexCommand.command(index, in: directory) else { return nil }
     let time = Wording.duration(seconds: seconds)
-    return "This took \(time) and made an index that is gone again. To keep it:\n  \(command)"
+    return "This took \(time) and built a temporary index. To keep it:\n  \(command)"
   }
 
   /// Returns a hint if the collection does not exist, because its name may be mistyped.
@@ -105,7 +105,7 @@ enum QueryCommand: Command {
     guard !groups.isEmpty else { return nil }
     let near = groups.sorted().first { Wording.areOneTypoApart($0, id) }
     let guess =
-      near.map { "Did you mean \(PathText.printed([$0]))?" } ?? "\"dugout ls\" lists those that are there."
+      near.map { "Did you mean \(PathText.printed([$0]))?" } ?? "\"dugout ls\" lists those that exist."
     return "there is no collection \(id). \(guess)"
   }
 
@@ -118,7 +118,7 @@ enum QueryCommand: Command {
     else { return nil }
     let names = [path, other.path.parent].map { PathText.printed($0.segments) }
     return "there is no collection \(names[0]), but there is \(names[1]). "
-      + "\"group \(PathText.quoted(path.id))\" asks all collections with that id."
+      + "\"group \(PathText.quoted(path.id))\" queries all collections with that id."
   }
 
   private static func aggregates(_ arguments: Arguments) throws -> [Aggregate] {
@@ -132,14 +132,14 @@ enum QueryCommand: Command {
 
 enum ExplainCommand: Command {
   static let name = "explain"
-  static let summary = "Tells how a query is answered, and what that takes"
+  static let summary = "Explains how a query is answered, and what that costs"
   static let usage = "DIR QUERY [--json]"
   static let options = [(option: Arguments.json, meaning: "One JSON object")]
   static let positional = 2...2
   static let notes =
     [
-      "The query is carried out. An index that it needs is made in memory, and nothing is written. Below each step are",
-      "those whose results it takes.", "",
+      "The query is executed. An index that it needs is built in memory, and nothing is written. Below each step are",
+      "the steps whose results it uses.", "",
     ]
     + QueryCommand.language + [""] + QueryCommand.examples(of: name)
   static let shellForm = ShellForm.text(wordsBefore: 0)
@@ -158,9 +158,9 @@ enum ExplainCommand: Command {
     var steps = plan.branchTexts.map { Step($0) }
     if steps.isEmpty { steps = [Step("nothing can match")] }
     if steps.count > 1 { steps = [Step(plan.isSorted ? "all of these" : "merged in order", steps)] }
-    if plan.isFiltered { steps = [Step("each document is looked at", steps)] }
-    if plan.isSorted { steps = [Step("what matches is sorted", steps)] }
-    let made = plan.built.map { Step("made the index \($0)") }
+    if plan.isFiltered { steps = [Step("each document is examined", steps)] }
+    if plan.isSorted { steps = [Step("the matches are sorted", steps)] }
+    let made = plan.built.map { Step("built the index \($0)") }
     return Step(plan.summary, made + steps).lines.joined(separator: "\n")
   }
 

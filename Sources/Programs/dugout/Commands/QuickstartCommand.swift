@@ -7,13 +7,13 @@ import Foundation
 
 enum QuickstartCommand: Command {
   static let name = "quickstart"
-  static let summary = "Shows in a minute what this is: is killed, recovers, queries, listens, goes offline"
+  static let summary = "Runs a one-minute tour: crash, recovery, queries, listeners, offline writes"
   static let usage = "[--keep]"
-  static let options = [(option: "--keep", meaning: "Leave the store behind and say where it is")]
+  static let options = [(option: "--keep", meaning: "Keep the store and print its path")]
   static let positional = 0...2
   static let notes = [
-    "Everything happens in a new directory for temporary files, which is gone at the end without --keep. Nothing goes over a",
-    "network: the server that is out of reach for a while is another database in the same process.",
+    "Everything happens in a new temporary directory, which is removed at the end without --keep. Nothing is sent over a",
+    "network: the server that is unreachable for a while is another database in the same process.",
   ]
   static let shellForm = ShellForm.none
 

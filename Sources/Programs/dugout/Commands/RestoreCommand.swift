@@ -7,15 +7,15 @@ import StoreTools
 
 enum RestoreCommand: Command {
   static let name = "restore"
-  static let summary = "Makes a store of a backup, every byte verified on the way"
+  static let summary = "Creates a store from a backup, every byte verified"
   static let usage = "BACKUP DIR [--json]"
   static let options = [
-    (option: Arguments.json, meaning: "One JSON object that says what the store became")
+    (option: Arguments.json, meaning: "One JSON object that describes the store")
   ]
   static let positional = 2...2
   static let notes = [
-    "DIR is a new or an empty directory, or one with a restore that was cut off: a store that is there is never",
-    "replaced, so move it away first. The restored store has an id of its own, and the backup stays as it is.",
+    "DIR is a new or an empty directory, or one with an interrupted restore: an existing store is never",
+    "replaced, so move it away first. The restored store has its own id, and the backup is not changed.",
     "",
     "  mv data data-before && dugout restore backups/monday data",
   ]
@@ -26,7 +26,7 @@ enum RestoreCommand: Command {
     // Checked before the backup is opened, because opening it can take long.
     if StoreFinder.isStore(target) { throw refusal(target, found: StoreFinder.mark) }
     guard FileManager.default.fileExists(atPath: backup) else {
-      throw CommandFailure(code: .unavailable, message: "there is no backup at \(backup). Look at the path.")
+      throw CommandFailure(code: .unavailable, message: "there is no backup at \(backup). Check the path.")
     }
     let outcome = try StoreCopy.make(of: backup, at: target) { refusal(target, found: $0) }
     let report = outcome.report

@@ -7,7 +7,7 @@ import StoreTools
 
 enum SalvageCommand: Command {
   static let name = "salvage"
-  static let summary = "Makes a damaged store usable, with all of it that can be read"
+  static let summary = "Makes a damaged store usable, with all data that can be read"
   static let usage = "DIR [--json]"
   static let options = [
     (option: Arguments.json, meaning: "One JSON object that says what was done and what is lost")
@@ -16,13 +16,13 @@ enum SalvageCommand: Command {
   static let shellForm = ShellForm.none
   static let notes = [
     "It works in place: the store keeps its directory. The original files are set aside in it, under names that begin",
-    "with set-aside-0001, and nothing ever deletes them. It needs as much free space as the store has, can be interrupted,",
-    "and leaves a store alone whose documents are sound. Contents of files are not looked at: \"dugout check\" does. Copy the",
-    "directory before; docs/guides/when-a-store-is-damaged.md goes through it step by step.",
+    "with set-aside-0001, and are never deleted. It needs as much free space as the store has, can be interrupted,",
+    "and does not touch a store whose documents are sound. File contents are not examined: \"dugout check\" does. Copy the",
+    "directory first; docs/guides/when-a-store-is-damaged.md goes through it step by step.",
     "",
-    "Documents that cannot be decoded are set aside with the originals, and named, also where all bytes are sound.",
+    "Documents that cannot be decoded are set aside with the originals, and named, even if all bytes are sound.",
     "It ends with code 1 if anything is lost, or may be, or if nothing was found. Indexes are left out: it prints the",
-    "commands that make those again that were declared, and queries make theirs.",
+    "commands that recreate the declared ones, and queries create theirs.",
     "",
     StoreStatus.records,
   ]
@@ -48,40 +48,40 @@ enum SalvageCommand: Command {
     switch report.outcome {
     case .healthy, .cleared: return nil
     case .completed:
-      return "the store opens again, but what the salvage that was cut off has lost, nobody can tell any "
-        + "more. Compare it with a backup.\(contents(in: directory))"
+      return "the store opens again, but what the interrupted salvage has lost is no longer "
+        + "known. Compare it with a backup.\(contents(in: directory))"
     case .salvaged: break
     }
     guard report.filesRead > 0 else {
       return
-        "nothing was found that could be read: the store opens again, and nothing is in it. A backup may have "
-        + "what was; the files that were set aside are as they were.\(contents(in: directory))"
+        "nothing readable was found: the store opens again, and is empty. A backup may have "
+        + "the data; the files that were set aside are unchanged.\(contents(in: directory))"
     }
     var parts: [String] = []
     if let lost = report.entriesLost, lost > 0 {
       parts.append(Wording.count(lost, "value is lost", many: "values are lost"))
     } else if report.entriesLost == nil, mayLackValues(report) {
-      parts.append("how many values are lost, nothing tells")
+      parts.append("how many values are lost is unknown")
     }
     if !report.undecodable.isEmpty {
       let count = report.undecodable.count
       parts.append(
         "\(Wording.count(count, "record that cannot", many: "records that cannot")) be decoded "
-          + "\(count == 1 ? "is" : "are") in the files that were set aside alone")
+          + "\(count == 1 ? "is" : "are") only in the files that were set aside")
     }
     let missing = report.commitsMissing.reduce(UInt64(0)) { $0 &+ ($1.upperBound &- $1.lowerBound &+ 1) }
     if missing > 0 {
       parts.append(Wording.count(missing, "commit was not found", many: "commits were not found"))
     }
-    if !report.gaps.isEmpty { parts.append("a log is not whole") }
+    if !report.gaps.isEmpty { parts.append("a log is incomplete") }
     if report.keysPossiblyStale > 0 {
       let stale = Wording.count(report.keysPossiblyStale, "value", many: "values")
       parts.append("at most \(stale) may be older than the last one")
     }
     guard !parts.isEmpty else { return nil }
-    let left = report.keys == 0 ? "nothing is in it" : "not all of it is as it was"
+    let left = report.keys == 0 ? "it is empty" : "not all of it is as it was"
     return "the store opens again, but \(left): \(parts.joined(separator: ", ")). "
-      + "A backup may have \(report.keys == 0 ? "what was" : "the rest").\(contents(in: directory))"
+      + "A backup may have \(report.keys == 0 ? "the data" : "the rest").\(contents(in: directory))"
   }
 
   /// Whether values may be missing: a segment is damaged, or nothing was found and no checkpoint confirms
@@ -116,7 +116,7 @@ enum SalvageCommand: Command {
       "  " + (IndexCommand.command(index, in: directory) ?? IndexCommand.text(index))
     }
     let count = Wording.count(declared.count, "declared index is", many: "declared indexes are")
-    return ["\(count) left out. To have \(declared.count == 1 ? "it" : "them") again:"] + commands
+    return ["\(count) left out. To recreate \(declared.count == 1 ? "it" : "them"):"] + commands
   }
 
   // MARK: For the eye
@@ -125,14 +125,14 @@ enum SalvageCommand: Command {
     let records = Wording.count(report.keys, "record")
     switch report.outcome {
     case .healthy:
-      return "The documents are sound: nothing was done. \(records). Contents of files were not looked at: "
+      return "The documents are sound: nothing was done. \(records). File contents were not examined: "
         + "\"dugout check\" does."
     case .cleared:
       return report.damage.map(\.line).joined(separator: "\n")
         + "\nThe documents are sound, and stay where they are. "
-        + "\(records). What had the names of the store's files is set aside: \(report.quarantined.joined(separator: ", "))"
+        + "\(records). Entries with the names of store files were set aside: \(report.quarantined.joined(separator: ", "))"
     case .completed:
-      return "An earlier salvage was cut off, and is complete now. \(records).\n" + quarantined(report)
+      return "An earlier salvage was interrupted, and is complete now. \(records).\n" + quarantined(report)
     case .salvaged: break
     }
     var lines = report.damage.map(\.line)
@@ -155,7 +155,7 @@ enum SalvageCommand: Command {
     for name in report.foreign { lines.append("\(name) belongs to another store, and was not used") }
     lines.append(quarantined(report))
     lines.append(
-      Terminal.emphasised("The store opens again. \(report.keys == 0 ? "Nothing is in it" : records)."))
+      Terminal.emphasised("The store opens again. \(report.keys == 0 ? "It is empty" : records)."))
     return lines.joined(separator: "\n")
   }
 

@@ -8,7 +8,7 @@ enum SetCommand: Command {
   static let summary = "Writes a document, or changes some of its fields"
   static let usage = "DIR PATH [FIELDS] [--merge] [--delete FIELD…] [--increment FIELD=N…] [--json]"
   static let options = [
-    (option: "--merge", meaning: "Leave the fields alone that are not named"),
+    (option: "--merge", meaning: "Keep the fields that are not named"),
     (option: "--delete FIELD…", meaning: "Remove a field, as part of a merge; once for each field"),
     (
       option: "--increment FIELD=N…",
@@ -20,15 +20,15 @@ enum SetCommand: Command {
   static let shellForm = ShellForm.text(wordsBefore: 1)
   static let notes = [
     "FIELDS is JSON, or - to read it from standard input. Names need no quotes, and those that are not letters, digits",
-    "and underscores stand in quotes or between backticks: {`a b`: 1}. Beside the values of JSON there are",
+    "and underscores need quotes or backticks: {`a b`: 1}. In addition to the values of JSON there are",
     "timestamp(\"2026-03-01T12:00:00Z\"), bytes(\"AQID\"), ref(\"users/ada\"), geo(48.1, 11.6), vector(1, 2), nan and",
-    "infinity. A number without a point is an integer. The store is made if the directory has none. In PATH, names may",
-    "stand between backticks.",
+    "infinity. A number without a point is an integer. The store is created if DIR has none. In PATH, names may",
+    "be quoted with backticks.",
     "",
     "With --delete or --increment, FIELDS can be left out, and all of it is one commit that leaves the rest of the",
-    "document alone. A FIELD inside a map is address.city, and other names stand between backticks. N may be negative; a",
-    "field that is not there, or no number, becomes N. A document that is not there is made, as by Firestore's merge;",
-    "--delete alone makes none and ends with code 1, as its update does.",
+    "document alone. A FIELD inside a map is address.city, and other names need backticks. N may be negative; a",
+    "field that is missing, or not a number, becomes N. A missing document is created, as by Firestore's merge;",
+    "--delete alone creates none and ends with code 1, as its update does.",
     "",
     "  dugout set data users/ada '{name: \"Ada\", born: timestamp(\"1815-12-10T00:00:00Z\"), languages: [\"en\", \"fr\"]}'",
     "  dugout set data users/ada --increment visits=1 --delete address.city",
@@ -86,7 +86,7 @@ private struct Change {
     // An error about the value itself would not help a user who does not know that an object is expected.
     guard text.first(where: { !$0.isWhitespace }) == "{", case .map(let fields) = try QueryText.value(text)
     else {
-      let hint = isAlone ? "" : " Each further field to remove or to add to has an option of its own."
+      let hint = isAlone ? "" : " Each further field to remove or to add to needs its own option."
       throw CommandFailure(
         code: .usage, message: "the fields of a document look like {name: \"Ada\", age: 36}.\(hint)")
     }

@@ -7,16 +7,16 @@ enum WatchCommand: Command {
   static let summary = "Prints what was committed since the last time"
   static let usage = "DIR [NAME] [--forget] [--json]"
   static let options = [
-    (option: "--forget", meaning: "Keep nothing for NAME any more"),
+    (option: "--forget", meaning: "Stop keeping commits for NAME"),
     (option: Arguments.json, meaning: "One JSON object with all commits and the type of every value"),
   ]
   static let positional = 1...2
   static let shellForm = ShellForm.none
   static let notes = [
-    "The first time, NAME is entered as a reader of the change feed: from then on a store keeps what is committed",
+    "The first time, NAME is registered as a reader of the change feed: from then on a store keeps what is committed",
     "until NAME has seen it, for seven days at most. Without a name it is \"watch\". Live queries are in \"dugout shell\":",
     "a store has one process. The numbers count what the feed has kept, and not all commits, as those of \"dugout stat\" do.",
-    "What could not be printed is kept for the next time. --forget of a NAME that is none says which there are.",
+    "What could not be printed is kept for the next time. --forget of an unknown NAME lists the known ones.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
@@ -46,14 +46,14 @@ enum WatchCommand: Command {
     let known = store.feedConsumers
     guard !known.contains(name) else { return nil }
     guard !forgets else {
-      let names = known.isEmpty ? "Nobody reads the feed." : "Readers are \(known.joined(separator: ", "))."
+      let names = known.isEmpty ? "The feed has no readers." : "Readers are \(known.joined(separator: ", "))."
       return CommandFailure(code: .checkFailed, message: "nothing is kept for \(name). \(names)")
     }
     guard isGiven, try isQuery(name, store) else { return nil }
     return CommandFailure(
       code: .usage,
-      message: "\"\(name)\" is a collection or a query, and NAME is what a reader of the change feed is "
-        + "called. Live queries are in \"dugout shell\": watch \(name)")
+      message: "\"\(name)\" is a collection or a query, and NAME is the name of a reader of the change "
+        + "feed. Live queries are in \"dugout shell\": watch \(name)")
   }
 
   private static func isQuery(_ name: String, _ store: DocumentStore) throws(DocumentStoreError) -> Bool {

@@ -127,7 +127,7 @@ enum DatastoreEntity {
     if case .vector(let some)? = before { numbers = some }
     if case .null = value { return numbers }
     guard let number = VectorMap.number(value) else {
-      throw ProtobufProblem("the field \(name) is a vector with something else than numbers")
+      throw ProtobufProblem("the field \(name) is a vector with something other than numbers")
     }
     numbers.append(number)
     return numbers
@@ -141,7 +141,7 @@ enum DatastoreEntity {
       let integer = Int64(bitPattern: bits)
       guard property.meaning == Meaning.time else { return .integer(integer) }
       guard let time = StoredTimestamp(microseconds: integer) else {
-        throw ProtobufProblem("the field \(property.name) has a time that is none")
+        throw ProtobufProblem("the field \(property.name) has an invalid time")
       }
       return .timestamp(time)
     case (2, .varint(let flag)): return .boolean(flag != 0)
@@ -168,7 +168,7 @@ enum DatastoreEntity {
       }
     }
     guard let point = StoredGeoPoint(latitude: latitude, longitude: longitude) else {
-      throw ProtobufProblem("the field \(name) has a place that is none on earth")
+      throw ProtobufProblem("the field \(name) has an invalid geo point")
     }
     return .geoPoint(point)
   }
@@ -187,7 +187,7 @@ enum DatastoreEntity {
     let segments = try segments(fields, element: 14, numbers: (kind: 15, id: 16, name: 17))
     guard let path = try? DocumentPath(segments) else {
       throw ProtobufProblem(
-        "the field \(name) refers to \(segments.joined(separator: "/")), which is no document")
+        "the field \(name) refers to \(segments.joined(separator: "/")), which is not a document")
     }
     return .reference(
       StoredReference(projectID: project, databaseID: database.isEmpty ? "(default)" : database, path: path))
@@ -195,7 +195,7 @@ enum DatastoreEntity {
 
   private static func text(_ bytes: [UInt8]) throws(ProtobufProblem) -> String {
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw ProtobufProblem("a text is no UTF-8")
+      throw ProtobufProblem("a string is not UTF-8")
     }
     return text
   }

@@ -88,7 +88,7 @@ final class JSONLines: DocumentSource {
         let isEnded = reader.bytesDone - reader.lineStart > UInt64(line.count)
         if !isEnded, Self.isCutOff(content) {
           problem.hint =
-            "The file ends in the midst of this line: write or fetch it anew, and repeat the command."
+            "The file ends in the middle of this line: write or download it again, and repeat the command."
         } else if !hasRead {
           // A file of another format fails at its first line, so the hint guesses the format from that line.
           problem.hint = Self.hint(content, at: reader.lineStart)
@@ -117,15 +117,15 @@ final class JSONLines: DocumentSource {
   private static func hint(_ line: Data, at start: UInt64) -> String? {
     if line.starts(with: gzipMark) {
       return
-        "The file is compressed with gzip: \"gunzip -c FILE | dugout import DIR -\" imports what is in it."
+        "The file is compressed with gzip: \"gunzip -c FILE | dugout import DIR -\" imports its contents."
     }
     if utf16Marks.contains(where: { line.starts(with: $0) }) {
       return "The file is in UTF-16, and lines of JSON are in UTF-8: "
-        + "\"iconv -f UTF-16 -t UTF-8 FILE | dugout import DIR -\" imports what is in it."
+        + "\"iconv -f UTF-16 -t UTF-8 FILE | dugout import DIR -\" imports its contents."
     }
     if let encoding = UTF16Guess.encoding(of: line, at: start) {
-      return "The file looks like UTF-16 without a mark of the byte order, and lines of JSON are in UTF-8: "
-        + "\"iconv -f \(encoding) -t UTF-8 FILE | dugout import DIR -\" imports what is in it."
+      return "The file looks like UTF-16 without a byte order mark, and lines of JSON are in UTF-8: "
+        + "\"iconv -f \(encoding) -t UTF-8 FILE | dugout import DIR -\" imports its contents."
     }
     let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
     switch text.first {

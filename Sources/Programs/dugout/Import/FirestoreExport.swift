@@ -33,7 +33,7 @@ final class FirestoreExport: DocumentSource {
       }
       throw CommandFailure(
         code: .badData,
-        message: "\(path) is no export of Firestore: there is no file output-0 in it. "
+        message: "\(path) is not a Firestore export: there is no file output-0 in it. "
           + "\"firebase emulators:export\" and \"gcloud firestore export\" make such folders.")
     }
     logs = files

@@ -23,8 +23,8 @@ struct ImportJob {
     /// Appended to the advice to repeat the command.
     var text: String {
       switch self {
-      case .resumes: ": it goes on from there"
-      case .restarts: ": it begins again, and writes them once more"
+      case .resumes: ": it continues from there"
+      case .restarts: ": it starts over, and writes them again"
       case .startsFresh: ""
       }
     }
@@ -147,7 +147,7 @@ struct ImportJob {
     if let hint = problem.hint {
       sentences.append(hint)
     } else {
-      sentences.append("Mend it and repeat the command\(nextRun.text).")
+      sentences.append("Fix it and repeat the command\(nextRun.text).")
     }
     return sentences.joined(separator: " ")
   }
@@ -160,7 +160,7 @@ struct ImportJob {
     let earlier = before == 0 ? "" : ", \(before) by an earlier run"
     var isFull = false
     if case .full(let evidence) = error { isFull = evidence.code != nil }
-    let cure = isFull ? StoreAccess.room : "Once that is mended"
+    let cure = isFull ? StoreAccess.room : "Once that is fixed"
     let advice = "\(cure)\(isFull ? ", and" : ",") run the same command again\(next.text)."
     let cause = StoreAccess.ended(error.description)
     return "\(cause) Before that, \(count) imported\(earlier), and all of them are safe. \(advice)"

@@ -87,5 +87,5 @@ struct ProtobufReader {
     return Array(bytes[place..<place + count])
   }
 
-  private static let malformed = ProtobufProblem("a record is not encoded as an export has them")
+  private static let malformed = ProtobufProblem("a record is not encoded as in an export")
 }

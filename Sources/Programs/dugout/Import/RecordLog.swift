@@ -50,7 +50,7 @@ final class RecordLog {
       case (.first, false), (.middle, true):
         isOpen = true
         record += bytes
-      default: throw ProtobufProblem("the parts of a record are out of their order")
+      default: throw ProtobufProblem("the parts of a record are out of order")
       }
       guard record.count <= Self.recordBytesMax else { throw ProtobufProblem("a record has no end") }
     }
@@ -77,13 +77,13 @@ final class RecordLog {
         continue
       }
       guard let part = Part(rawValue: header[6]) else {
-        throw ProtobufProblem("this is no file of an export")
+        throw ProtobufProblem("this is not an export file")
       }
       guard length <= block.count - Self.headerBytes else { throw Self.cutOff }
       let content = Array(block.dropFirst(Self.headerBytes).prefix(length))
       let stored = (0..<4).reduce(UInt32(0)) { $0 | UInt32(header[$1]) << (8 * UInt32($1)) }
       guard stored == Self.checksum(header[6], content) else {
-        throw ProtobufProblem("the checksum is not that of the bytes: the file is damaged")
+        throw ProtobufProblem("the checksum does not match the bytes: the file is damaged")
       }
       place += Self.headerBytes + length
       return (part, content)

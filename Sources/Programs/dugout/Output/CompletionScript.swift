@@ -60,7 +60,7 @@ enum CompletionScript: String, CaseIterable {
     }
     return """
       #compdef dugout
-      # zsh completion for dugout: source it behind compinit, or put it into a folder of $fpath under the name _dugout
+      # zsh completion for dugout: source it after compinit, or put it into a folder of $fpath under the name _dugout
       _dugout() {
         local -a commands
         commands=(

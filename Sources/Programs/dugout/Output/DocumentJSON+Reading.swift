@@ -26,9 +26,9 @@ extension DocumentJSON {
   static func document(_ line: Data) throws(JSONProblem) -> (path: DocumentPath, fields: StoredMap)? {
     let object: JSON
     do { object = try JSONReader.read(line) } catch {
-      throw JSONProblem(message: "the line is no JSON object: \(error) of it")
+      throw JSONProblem(message: "the line is not a JSON object: \(error) of it")
     }
-    guard object.members != nil else { throw JSONProblem(message: "the line is no JSON object") }
+    guard object.members != nil else { throw JSONProblem(message: "the line is not a JSON object") }
     guard let text = object["path"]?.text ?? (object["name"]?.text).flatMap(relativePath) else {
       throw JSONProblem(message: "there is no \"path\", such as \"users/ada\"")
     }
@@ -44,7 +44,7 @@ extension DocumentJSON {
           + "{\"path\": \"users/ada\", \"fields\": {\"age\": {\"integerValue\": \"36\"}}}")
     }
     guard let fields = (object["fields"] ?? [:]).members else {
-      throw JSONProblem(message: "\"fields\" is no object")
+      throw JSONProblem(message: "\"fields\" is not an object")
     }
     let map = try map(fields)
     try checkPrevious(in: map, of: path)
@@ -75,7 +75,7 @@ extension DocumentJSON {
     }
     let (type, content) = (members[0].name, members[0].value)
     guard let value = try value(type, content) else {
-      throw JSONProblem(message: "\(content.text ?? content.description) is no \(type)")
+      throw JSONProblem(message: "\(content.text ?? content.description) is not of type \(type)")
     }
     return value
   }
@@ -126,12 +126,13 @@ extension DocumentJSON {
     let previous = json["previousValue"]
     guard members.count == (previous == nil ? 1 : 2) else { return nil }
     guard let time = content.text.flatMap(TimestampText.parse) else {
-      throw JSONProblem(message: "\(content.text ?? content.description) is no pendingTimestampValue")
+      throw JSONProblem(
+        message: "\(content.text ?? content.description) is not of type pendingTimestampValue")
     }
     guard let previous else { return .pendingTimestamp(time, previous: nil) }
     let value = try value(previous)
     if case .pendingTimestamp = value {
-      throw JSONProblem(message: "a previousValue is no pendingTimestampValue")
+      throw JSONProblem(message: "a previousValue is not a pendingTimestampValue")
     }
     return .pendingTimestamp(time, previous: value)
   }
@@ -145,7 +146,7 @@ extension DocumentJSON {
         try DocumentLimits.check(
           StoredDocument(path: path, createTime: time, updateTime: time, fields: previous))
       } catch {
-        throw JSONProblem(message: "what is in a previousValue is more than a document can hold")
+        throw JSONProblem(message: "the contents of a previousValue exceed what a document can hold")
       }
     }
   }

@@ -79,7 +79,7 @@ final class ExportFile {
   /// file. Called between two steps of an export.
   func checkNotInterrupted() throws(DocumentStoreError) {
     guard interruption?.isSignaled == true else { return }
-    throw .aborted("ended by a signal. Nothing is left of it, and what was at \(path) before stays.")
+    throw .aborted("ended by a signal. Its output was removed, and \(path) is unchanged.")
   }
 
   func write(_ line: String) {
@@ -93,7 +93,7 @@ final class ExportFile {
       try handle.write(contentsOf: Data(buffer))
     } catch {
       let cause = StoreAccess.ended(error.localizedDescription)
-      let rest = part == nil ? "" : " Nothing is left of it, and what was there before stays."
+      let rest = part == nil ? "" : " Its output was removed, and the target is unchanged."
       Terminal.complain("dugout export: \(path) could not be written: \(cause)\(rest)")
       removePart()
       exit(ExitCode.inputOutput.rawValue)

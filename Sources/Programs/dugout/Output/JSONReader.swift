@@ -39,7 +39,7 @@ struct JSONReader {
 
   private mutating func whole() throws(JSONError) -> JSON {
     let value = try value()
-    guard next() == nil else { throw error("there is more behind the value") }
+    guard next() == nil else { throw error("there is more text after the value") }
     return value
   }
 
@@ -76,7 +76,7 @@ struct JSONReader {
       case UInt8(ascii: "}"):
         if let index = Self.repeated(members) {
           throw JSONError(
-            problem: "\"\(members[index].name)\" is twice in the object", offset: starts[index])
+            problem: "\"\(members[index].name)\" appears twice in the object", offset: starts[index])
         }
         return leave(.object(members))
       default: throw error("a comma or a closing brace is expected")
@@ -99,7 +99,7 @@ struct JSONReader {
   }
 
   private mutating func enter() throws(JSONError) {
-    guard depth < Self.depthMax else { throw error("more than \(Self.depthMax) values within each other") }
+    guard depth < Self.depthMax else { throw error("more than \(Self.depthMax) nested values") }
     depth += 1
     offset += 1
   }
@@ -180,7 +180,7 @@ struct JSONReader {
   }
 
   private func text(_ part: some Collection<UInt8>) throws(JSONError) -> String {
-    guard let text = String(validating: part, as: UTF8.self) else { throw error("a string is no UTF-8") }
+    guard let text = String(validating: part, as: UTF8.self) else { throw error("a string is not UTF-8") }
     return text
   }
 

@@ -50,7 +50,7 @@ enum StoreCopy {
     let report = outcome.report
     let replaced =
       outcome.replacesCutOff
-      ? "\nWhat was there before, of a backup or a restore that was cut off, is gone." : ""
+      ? "\nThe remains of a backup or a restore that was cut off were removed." : ""
     return """
       \(Terminal.emphasised(headline))
         holds       \(Wording.count(report.keys, "record")), \(Wording.bytes(report.bytes)), \(verified(report))

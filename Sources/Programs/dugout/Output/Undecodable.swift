@@ -35,6 +35,6 @@ struct Undecodable {
     let salvage = "\"dugout salvage\" sets all of them aside."
     // A document's path has at least two segments, and no other record has a slash in its name.
     guard names.contains(where: { $0.contains("/") }) else { return salvage }
-    return "To delete or to overwrite such a document mends it, and \(salvage)"
+    return "Deleting or overwriting such a document repairs it, and \(salvage)"
   }
 }

@@ -102,7 +102,7 @@ struct Arguments {
       let isCutApart = positional.count > command.positional.upperBound && command.usage.contains("QUERY")
       let hint =
         isCutApart
-        ? "\nA query stands in quotes, so that the shell leaves it whole: 'users where age > 18'." : ""
+        ? "\nPut a query in quotes, so that the shell keeps it whole: 'users where age > 18'." : ""
       throw CommandFailure(code: .usage, message: "usage: \(Help.usage(command))\(hint)")
     }
     self.positional = positional

@@ -51,7 +51,7 @@ struct Dugout {
       return .ok
     } catch let failure as CommandFailure {
       let saysUsage = failure.message.contains(Help.usage(command))
-      let hint = saysUsage ? "\n\"dugout \(name) --help\" tells more." : ""
+      let hint = saysUsage ? "\n\"dugout \(name) --help\" has details." : ""
       Terminal.complain("dugout \(name): \(failure.message)\(hint)")
       return failure.code
     } catch {

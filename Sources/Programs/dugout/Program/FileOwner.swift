@@ -8,7 +8,7 @@ enum FileOwner {
     guard user != 0, let (place, owner) = owned(path) else { return nil }
     let shown = ShellWord.quoted(place)
     guard owner != user else {
-      return "\(place) belongs to you, and its permissions do not let you: chmod u+rwX \(shown)"
+      return "\(place) belongs to you, but its permissions deny access: chmod u+rwX \(shown)"
     }
     let holder = name(owner)
     return "\(place) belongs to \(holder), and you are \(name(user)): run the command as \(holder), "

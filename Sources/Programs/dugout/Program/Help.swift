@@ -8,20 +8,20 @@ enum Help {
   static let about = "look at, check and try an embedded document database"
 
   static let optionValues =
-    "The value of an option is the next word, or stands behind a sign: --limit 5, --limit=5."
+    "The value of an option is the next word, or follows a sign: --limit 5, --limit=5."
 
   static let exitCodes: [(code: ExitCode, meaning: String)] = [
     (.ok, "done"),
     (
       .checkFailed,
-      "a check failed, a salvage lost something or may have, a backup has documents that cannot be decoded, what was asked for is not there, the store does not allow it, or Ctrl-C ended an import, an export or a bench"
+      "a check failed, a salvage lost something or may have, a backup has documents that cannot be decoded, what was requested does not exist, the store does not allow it, or Ctrl-C ended an import, an export or a bench"
     ),
     (.usage, "wrong usage"),
     (
       .badData,
       "bad data: a damaged or a newer store, documents that cannot be decoded, or input that cannot be read as documents"
     ),
-    (.unavailable, "unavailable: the store is in use or missing, or a directory does not suit"),
+    (.unavailable, "unavailable: the store is in use or missing, or a directory is not suitable"),
     (.inputOutput, "input or output failed"),
   ]
 
@@ -35,7 +35,7 @@ enum Help {
 
       \(rows.joined(separator: "\n"))
 
-        dugout help COMMAND   tells more about one
+        dugout help COMMAND   describes one command
         dugout --version      prints the versions of program, store format and lz4
 
       \(optionValues)

@@ -50,7 +50,7 @@ enum StoreAccess {
   private static func refuseCache(_ store: DocumentStore) throws(DocumentStoreError) {
     guard try isCache(store) else { return }
     throw .failedPrecondition(
-      "The store in \(store.path) is the cache of a remote, which would not hear of this. Write with the app, or where the "
+      "The store in \(store.path) is the cache of a remote, which would not receive this. Write with the app, or where the "
         + "documents come from. Nothing was written.")
   }
 
@@ -83,10 +83,10 @@ enum StoreAccess {
   ) -> String {
     switch error {
     case .corrupted(let evidence) where Damage.isOfContent(evidence.file ?? ""):
-      return "\(error) \"dugout check\" names the objects; salvage does not mend contents."
+      return "\(error) \"dugout check\" names the objects; salvage does not repair contents."
     case .corrupted:
       return
-        "\(error) \"dugout check\" lists all damage, and \"dugout salvage\" gets out of it what can be read."
+        "\(error) \"dugout check\" lists all damage, and \"dugout salvage\" recovers what can be read."
     case .notAStore(let evidence):
       guard let advice = StoreFinder.advice(evidence.file ?? "", creates: creates) else {
         return error.description

@@ -34,7 +34,7 @@ enum StoreFinder {
     }
     let said = "\(path) is a file, and a store is a directory."
     guard let (store, _) = storeAbove(path) else {
-      return "\(said) Look at the path: it names the directory that has the file \(mark)."
+      return "\(said) Check the path: it names the directory that has the file \(mark)."
     }
     return "\(said) Did you mean \(ShellWord.quoted(store))?"
   }
@@ -84,13 +84,13 @@ enum StoreFinder {
   static func advice(_ directory: String, creates: Bool) -> String? {
     guard !FileManager.default.fileExists(atPath: "\(directory)/\(backupMark)") else { return nil }
     if let (store, rest) = storeAbove(directory) {
-      return "\(store) is a store; what is in it is named by a word of its own: "
+      return "\(store) is a store; what is in it is named by a separate argument: "
         + "\(ShellWord.quoted(store)) \(ShellWord.quoted(rest))"
     }
     let stores = (stores(below: directory) + stores(near: directory)).map(ShellWord.quoted)
     switch stores.count {
     case 0 where creates: return "Choose an empty or a new directory."
-    case 0: return "Look at the path: it names the directory that has the file \(mark)."
+    case 0: return "Check the path: it names the directory that has the file \(mark)."
     case 1: return "Did you mean \(stores[0])?"
     default: return "Did you mean one of these?" + stores.map { "\n  \($0)" }.joined()
     }

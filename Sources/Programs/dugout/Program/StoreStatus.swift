@@ -30,7 +30,7 @@ struct StoreStatus {
 
   /// Shared by the help of all commands that count records.
   static let records =
-    "A record is a document, or what the store keeps beside them, such as names of fields and files of the storage."
+    "A record is a document, or what the store keeps for them, such as names of fields and files of the storage."
 
   /// The number of expired documents to examine in each collection.
   private static let expiredMax = 1000
@@ -117,7 +117,7 @@ struct StoreStatus {
 
   private var thisOpen: String {
     let before = recovery.wasClosedCleanly ? "was closed cleanly" : "was not closed cleanly"
-    let dropped = recovery.losses.isEmpty ? "nothing dropped" : "what was dropped is listed below"
+    let dropped = recovery.losses.isEmpty ? "nothing dropped" : "the dropped data is listed below"
     return "\(before) before; \(Wording.count(recovery.logsRead, "log")) read, "
       + "\(Wording.count(recovery.commitsReplayed, "commit")) replayed, \(dropped)"
   }
@@ -133,7 +133,7 @@ struct StoreStatus {
     if let oldest = statistics.snapshots.oldest, oldest.ageSeconds >= Self.snapshotSecondsMax {
       lines.append(
         "The snapshot of commit \(oldest.sequence.value) has been open for "
-          + "\(Wording.duration(seconds: oldest.ageSeconds)). If it was forgotten, close it: what it sees "
+          + "\(Wording.duration(seconds: oldest.ageSeconds)). If it was forgotten, close it: its data "
           + "keeps its space in memory and on disk.")
     }
     if let failure = statistics.flushFailure {
@@ -145,12 +145,12 @@ struct StoreStatus {
     for (id, count) in unreadableExpired.sorted(by: { $0.key < $1.key }) {
       guard let count, count > 0 else { continue }
       lines.append(
-        "\(Wording.count(count, "document")) of \(id) cannot be read and cannot disappear, though the time is over. "
-          + "Run `dugout check`, and delete them or write them anew.")
+        "\(Wording.count(count, "document")) of \(id) cannot be read and cannot be deleted, although they expired. "
+          + "Run `dugout check`, and delete or rewrite them.")
     }
     if statistics.durability.verdict == .notDurable {
       lines.append(
-        "What is stored here does not survive a power loss. Use another file system for what must.")
+        "Data stored here does not survive a power loss. Use another file system for data that must.")
     }
     return lines
   }

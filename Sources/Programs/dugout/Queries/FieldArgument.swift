@@ -14,7 +14,7 @@ enum FieldArgument {
     CommandFailure(
       code: .usage,
       message:
-        "\(option) needs a field, such as age or address.city; a name with other letters stands between "
+        "\(option) needs a field, such as age or address.city; a name with other characters needs "
         + "backticks. " + why)
   }
 

@@ -44,7 +44,7 @@ struct PathText {
   static func segments(_ text: String) throws(TextProblem) -> [String] {
     let path = PathText(text)
     guard !path.isOpen else {
-      throw TextProblem(message: "a backtick opens a name and none ends it", place: 0)
+      throw TextProblem(message: "a backtick opens a name and none closes it", place: 0)
     }
     var segments = path.names[...]
     // A slash at the start and one at the end are ignored.

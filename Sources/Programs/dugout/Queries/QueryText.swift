@@ -139,7 +139,7 @@ enum QueryText {
         place += 1
       }
       guard !isQuoted else {
-        throw TextProblem(message: "a backtick opens a name and none ends it", place: start)
+        throw TextProblem(message: "a backtick opens a name and none closes it", place: start)
       }
       return (String(letters[start..<place]), start)
     }
@@ -353,7 +353,7 @@ enum QueryText {
       case .word(let word):
         return try named(word.lowercased())
       case .symbol, .end:
-        throw expected("a value; texts stand in quotes")
+        throw expected("a value; strings need quotes")
       }
     }
 
@@ -395,7 +395,7 @@ enum QueryText {
         _ = pop()
         return .double(.infinity)
       case "timestamp", "bytes", "ref", "geo", "vector": break
-      default: throw expected("a value; texts stand in quotes")
+      default: throw expected("a value; strings need quotes")
       }
       _ = pop()
       let place = next.place
@@ -424,7 +424,7 @@ enum QueryText {
       case ("geo", _) where arguments.count == 2:
         guard let latitude = arguments[0].asDouble, let longitude = arguments[1].asDouble,
           let point = StoredGeoPoint(latitude: latitude, longitude: longitude)
-        else { throw because("a place looks like geo(48.1, 11.6)") }
+        else { throw because("a geo point looks like geo(48.1, 11.6)") }
         return .geoPoint(point)
       case ("vector", _):
         let numbers = arguments.compactMap(\.asDouble)
@@ -451,7 +451,7 @@ enum QueryText {
         entries.append((name, .null))
         let start = pop()
         guard names.insert(name).inserted else {
-          throw TextProblem(message: "\(start.text) is there twice", place: start.place)
+          throw TextProblem(message: "\(start.text) appears twice", place: start.place)
         }
         try require(symbol: ":")
         entries[entries.count - 1].value = try value()
@@ -469,12 +469,12 @@ enum QueryText {
         guard word.contains("`") else { return word }
         guard let path = try? StoredFieldPath(canonical: word) else {
           throw TextProblem(
-            message: "a backtick stands at each end of a name, and \\ before one that is a letter",
+            message: "a name is enclosed in backticks, with \\ before a backtick inside it",
             place: next.place)
         }
         guard path.names.count == 1 else {
           throw TextProblem(
-            message: "a field in a map is written inside braces of its own, such as {a: {b: 1}}",
+            message: "a field in a map is written inside its own braces, such as {a: {b: 1}}",
             place: next.place)
         }
         return path.names[0]

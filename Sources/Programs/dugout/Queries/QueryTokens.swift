@@ -108,7 +108,7 @@ struct QueryTokens {
       place += 1
     }
     guard !isQuoted else {
-      throw TextProblem(message: "a backtick opens a name and none ends it", place: start)
+      throw TextProblem(message: "a backtick opens a name and none closes it", place: start)
     }
     return text
   }
@@ -126,12 +126,12 @@ struct QueryTokens {
       }
       text.append(try escaped())
     }
-    throw TextProblem(message: "a text opens with \(quote) and does not end", place: start)
+    throw TextProblem(message: "a string opens with \(quote) and does not end", place: start)
   }
 
   private mutating func escaped() throws -> Character {
     let start = place - 1
-    guard let letter = peek() else { throw TextProblem(message: "a text does not end", place: start) }
+    guard let letter = peek() else { throw TextProblem(message: "a string does not end", place: start) }
     place += 1
     switch letter {
     case "n": return "\n"
@@ -141,7 +141,7 @@ struct QueryTokens {
     case "f": return "\u{C}"
     case "u": return try unicode(start)
     case "\\", "/", "\"", "'": return letter
-    default: throw TextProblem(message: "\\\(letter) is no escape", place: start)
+    default: throw TextProblem(message: "\\\(letter) is not an escape", place: start)
     }
   }
 
@@ -153,7 +153,7 @@ struct QueryTokens {
       units.append(try hexadecimal(start))
     }
     guard let letter = String(validating: units, as: UTF16.self)?.first else {
-      throw TextProblem(message: "half of a pair stands alone", place: start)
+      throw TextProblem(message: "half of a surrogate pair is missing", place: start)
     }
     return letter
   }

@@ -77,7 +77,7 @@ struct QuickstartTour {
 
   private func query() async throws {
     Self.headline(
-      "3. A batch writes four more; a query asks for some of them. Its index is made when it is needed.")
+      "3. A batch writes four more; a query selects some of them. Its index is built on demand.")
     let batch = Firestore.firestore().batch()
     for (name, age, tag) in [
       ("Blaise", 39, "mathematics"), ("Grace", 85, "compilers"), ("Hedy", 85, "radio"),
@@ -96,7 +96,7 @@ struct QuickstartTour {
   }
 
   private func listen() async throws {
-    Self.headline("4. A listener is told what is there, and then every change, as it is committed.")
+    Self.headline("4. A listener gets the current documents, and then every change, as it is committed.")
     var isFirst = true
     // The loop ends with the second snapshot, and the end of the loop removes the listener.
     for try await snapshot in users.whereField("age", isGreaterThan: 80).snapshots {
@@ -106,7 +106,7 @@ struct QuickstartTour {
       }
       guard isFirst else { break }
       isFirst = false
-      Self.printLine("(now somebody else writes: Ada is 86)")
+      Self.printLine("(now another write: Ada is 86)")
       try await users.document("ada").updateData(["age": 86])
     }
   }
@@ -130,7 +130,7 @@ struct QuickstartTour {
 
   /// The remote is another database in this process, without a network.
   private func goOffline() async throws {
-    Self.headline("6. A client with a server behind it goes offline, writes all the same, and comes back.")
+    Self.headline("6. A client of a server goes offline, keeps writing, and comes back.")
     let server = try DocumentStore.openInMemory()
     let settings = FirestoreSettings()
     settings.remote = try LoopbackRemote(authority: server)
@@ -154,7 +154,7 @@ struct QuickstartTour {
     guard let arrived = try server.document(at: path), case .string(let text)? = arrived.fields["text"] else {
       throw CommandFailure(code: .checkFailed, message: "the write did not reach the server.")
     }
-    Self.printLine("online:  the server has \"\(text)\", and nothing waits any more")
+    Self.printLine("online:  the server has \"\(text)\", and no write is pending")
     try await client.terminate()
     try server.close()
   }

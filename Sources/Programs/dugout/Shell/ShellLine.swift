@@ -114,7 +114,7 @@ struct ShellLine: Equatable {
       word = current
     }
     if let quote {
-      throw CommandFailure(code: .usage, message: "a text opens with \(quote) and does not end.")
+      throw CommandFailure(code: .usage, message: "a string opens with \(quote) and does not end.")
     }
     if let word { words.append(word) }
     return words

@@ -12,7 +12,7 @@ final class ShellSession {
     ("watch QUERY", "Prints what a query finds, and then every change of it, as it is committed"),
     ("watch", "Lists the queries that are watched"),
     ("unwatch [N]", "Ends number N, or all of them"),
-    ("help [COMMAND]", "Lists the commands, or tells about one"),
+    ("help [COMMAND]", "Lists the commands, or describes one"),
     ("exit", "Ends the session, as Ctrl-D does"),
   ]
 

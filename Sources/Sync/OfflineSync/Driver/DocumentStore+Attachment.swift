@@ -61,8 +61,8 @@ extension DocumentStore {
     switch attachment {
     case .refuse:
       throw .failedPrecondition(
-        "The database in \(path) has \(paths.count) documents that the remote does not know. Say what is to "
-          + "become of them: FirestoreSettings.remoteAttachment is .refuse, and can be .upload or .discard.")
+        "The database in \(path) has \(paths.count) documents that the remote does not have. Choose what to "
+          + "do with them: FirestoreSettings.remoteAttachment is .refuse, and can be .upload or .discard.")
     case .discard:
       for start in stride(from: 0, to: paths.count, by: Self.documentsPerBatch) {
         try commit(paths[start...].prefix(Self.documentsPerBatch).map { Mutation.delete($0) })

@@ -110,7 +110,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
     guard failure == nil, let time = StoredTimestamp(microseconds: scheduler.now()) else {
       let error =
-        failure ?? .store(.failedPrecondition("The clock of this machine shows no time that there is."))
+        failure ?? .store(.failedPrecondition("The clock of this machine shows an invalid time."))
       return end(issued.map { ($0, error) })
     }
     let users = issued.map { write in
@@ -311,7 +311,7 @@ package final class SyncDriver: @unchecked Sendable {
     guard isAssumed else { return document }
     throw .remote(
       RemoteError(
-        .unavailable, "The remote has accepted a write of \(path), and has not told what else is in it."))
+        .unavailable, "The remote has accepted a write of \(path), and has not sent the rest of it."))
   }
 
   private func first(

@@ -17,7 +17,7 @@ struct BatchList: Sendable {
   }
 
   mutating func append(_ id: BatchID) {
-    precondition(last.map { $0 < id } ?? true, "numbers of batches grow")
+    precondition(last.map { $0 < id } ?? true, "the numbers of batches increase")
     items.append(id)
   }
 

@@ -48,7 +48,7 @@ enum RemoteLimits {
 
   static func refusal(ofSnapshotAt version: SnapshotVersion) -> RemoteRefusal? {
     guard version != .none, !version.isValidTime else { return nil }
-    return RemoteRefusal(.snapshotTime, "\(version.microseconds) microseconds since 1970 are no time.")
+    return RemoteRefusal(.snapshotTime, "\(version.microseconds) microseconds since 1970 are not a time.")
   }
 
   // MARK: Answers to writes
@@ -90,7 +90,7 @@ enum RemoteLimits {
     let path = mutation.path
     guard result.version == .none || result.version.isValidTime,
       result.versionBefore.map({ $0 == .none || $0.isValidTime }) ?? true
-    else { throw refusal(of: path, "The answer to a write of it has a time that is none.") }
+    else { throw refusal(of: path, "The answer to a write of it has an invalid time.") }
     for (transform, value) in zip(mutation.transforms, result.transformResults) {
       do throws(DocumentStoreError) {
         try DocumentLimits.checkForeign(value, at: transform.field, in: path)
@@ -110,11 +110,11 @@ extension RemoteDocument {
   /// within the limits.
   package func admitted(at path: DocumentPath) throws(RemoteRefusal) -> RemoteDocument {
     guard self.path == path else {
-      throw RemoteLimits.refusal(of: path, "What came in its place is another document.")
+      throw RemoteLimits.refusal(of: path, "Another document came in its place.")
     }
     guard version == .none || version.isValidTime,
       StoredTimestamp(microseconds: createTime.microseconds) != nil
-    else { throw RemoteLimits.refusal(of: path, "It has a time that is none.") }
+    else { throw RemoteLimits.refusal(of: path, "It has an invalid time.") }
     do throws(DocumentStoreError) { try RemoteLimits.check(path, fields) } catch {
       throw RemoteLimits.refusal(of: path, error.description)
     }

@@ -42,7 +42,7 @@ public struct RemoteRefusal: Error, Hashable, Sendable, CustomStringConvertible 
       case .existenceFilter: "an existence filter"
       case .answer: "an answer"
       }
-    return "The remote sent \(what) that this database cannot take: \(reason)"
+    return "The remote sent \(what) that this database cannot accept: \(reason)"
   }
 
   /// Truncates long text, so that a path that is refused for its length does not fill the message.

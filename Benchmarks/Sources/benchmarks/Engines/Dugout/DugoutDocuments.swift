@@ -5,8 +5,8 @@ import Foundation
 final class DugoutDocuments: DocumentEngine {
   static let name = "dugout"
   static let settings = """
-    As it is made, with a cache for the pages of segments of the given size. Queries are built once and get their \
-    values anew for each question, as prepared statements do. Loads commit batches of 500, make the indexes, and \
+    With its defaults, and a cache for the pages of segments of the given size. Queries are built once and get their \
+    values anew for each query, as prepared statements do. Loads commit batches of 500, build the indexes, and \
     compact.
     """
 
@@ -50,7 +50,7 @@ final class DugoutDocuments: DocumentEngine {
     try store.close()
     // In Dugout, as in all engines, the declared indexes must be sufficient for every query. An automatic
     // index shows that they were not.
-    if let automatic { throw BenchmarkFailure("a question had \(automatic.definition) made") }
+    if let automatic { throw BenchmarkFailure("a query caused \(automatic.definition) to be built") }
   }
 
   // MARK: Writing

@@ -71,7 +71,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
           }
         }
         guard found != nil, let place = record.withUnsafeBytes({ PackedRecord.placeOfScore($0) }) else {
-          throw BenchmarkFailure("\(Self.name) does not hold what is updated")
+          throw BenchmarkFailure("\(Self.name) does not hold the record to update")
         }
         let old = record.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: Double.self) }
         record.withUnsafeMutableBytes {

@@ -46,7 +46,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     checkpoints every 10,000 pages, so that few happen while it is measured; a rowid table with unique paths, so \
     that indexes lead to rows by number; partial indexes. One connection writes, behind a lock: eight that contend \
     were no faster; locking_mode EXCLUSIVE, since one process has the file, so that no read asks for a lock, but where two \
-    connections read. Loads are one transaction without a journal, and make their indexes at the end, that of paths among \
+    connections read. Loads are one transaction without a journal, and build indexes at the end, that of paths among \
     them.
     """
   }

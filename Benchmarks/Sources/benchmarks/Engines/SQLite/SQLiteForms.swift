@@ -31,7 +31,7 @@ enum ColumnsForm: SQLiteForm {
       select.bind(1, update.path)
       return try select.step() ? (Array(select.blob(0)), select.integer(1)) : nil
     }
-    guard let (data, id) = found else { throw BenchmarkFailure("SQLite does not hold what is updated") }
+    guard let (data, id) = found else { throw BenchmarkFailure("SQLite does not hold the record to update") }
     var record = data
     guard let place = record.withUnsafeBytes({ PackedRecord.placeOfScore($0) })
     else { throw BenchmarkFailure("a record of SQLite has no score") }

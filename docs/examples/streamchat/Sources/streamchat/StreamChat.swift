@@ -81,7 +81,7 @@ struct StreamChat {
     case "/join"?:
       let name = words.dropFirst().joined().trimmingCharacters(in: .whitespaces)
       guard Self.isRoomName(name) else {
-        return show { _ in ["A room has a name without slashes that is no dot or two."] }
+        return show { _ in ["A room has a name without slashes that is not one or two dots."] }
       }
       run { $0.open(name) }
     case "/more"?:
