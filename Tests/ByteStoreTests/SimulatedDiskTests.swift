@@ -134,6 +134,7 @@ struct SimulatedDiskTests {
   // MARK: Faults
 
   @Test func retriedSyncDoesNotRestoreDroppedBytes() throws {
+    var wrong: [String] = []
     let lost = try (0..<20 as Range<UInt64>).count { seed in
       var options = SimulatedDisk.Options()
       options.seed = seed
@@ -144,12 +145,13 @@ struct SimulatedDiskTests {
       try directory.sync()
       try write([1], to: file)
       disk.failNext(.inputOutput)
-      #expect(throws: SystemFailure.self) { try file.sync() }
+      if (try? file.sync()) != nil { wrong.append("seed \(seed): the sync succeeded") }
       try file.sync()
       // A reader sees the byte in any case.
-      #expect(disk.image.contents(of: path)?.bytes == [1])
+      if disk.image.contents(of: path)?.bytes != [1] { wrong.append("seed \(seed): no byte") }
       return disk.image(after: everything).contents(of: path)?.bytes != [1]
     }
+    #expect(wrong == [])
     #expect(lost > 0 && lost < 20)
   }
 

@@ -55,7 +55,7 @@ import Testing
   /// Returns the only answer; nil if there is none yet.
   private func only<Value>(_ answers: Answers<Value>) -> Result<Value, RemoteError>? {
     let all = answers.withLock { $0 }
-    #expect(all.count <= 1, "a question is answered once")
+    if all.count > 1 { Issue.record("a question was answered \(all.count) times") }
     return all.first
   }
 
@@ -147,22 +147,27 @@ import Testing
       faults.lossOneIn = 3
       faults.latency = 0...5000
     }
-    return try (0..<60).map { number in
+    var wrong: [String] = []
+    let outcomes: [String] = try (0..<60).map { number in
       let answer = write("\(number)", in: world)
       world.pass(seconds: 1)
       let isThere = try isThere("\(number)", in: world)
       switch try #require(only(answer)) {
       case .success:
-        #expect(isThere)
+        if !isThere { wrong.append("\(number): done, but lost") }
         return "done"
       case .failure(.unanswered):
-        #expect(isThere, "its answer was lost")
+        // Its answer was lost.
+        if !isThere { wrong.append("\(number): unanswered and lost") }
         return "unanswered"
       case .failure(let error):
-        #expect(error == Self.away && !isThere, "it was lost itself")
+        // The commit itself was lost.
+        if error != Self.away || isThere { wrong.append("\(number): \(error), present: \(isThere)") }
         return "lost"
       }
     }
+    #expect(wrong == [])
+    return outcomes
   }
 
   @Test func aCommitWithALostAnswerIsAppliedAndUnanswered() throws {
