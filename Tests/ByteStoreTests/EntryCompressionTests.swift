@@ -14,13 +14,15 @@ import Testing
     let dictionary = EntryDictionary(Array(documents(40_000, &rng).prefix(dictionaryBytes)))
     let compressor = TestCompressor(dictionary)
     let buffer = TestBuffer()
-    for _ in 0..<300 {
+    var wrong: [String] = []
+    for entry in 0..<300 {
       let raw = anyEntry(&rng)
       let stored = compressor.compressed(raw)
       guard let stored else { continue }
-      #expect(stored.count < raw.count)
-      #expect(buffer.decompressed(stored, raw.count, dictionary) == raw)
+      if stored.count >= raw.count { wrong.append("entry \(entry): \(raw.count) bytes in \(stored.count)") }
+      if buffer.decompressed(stored, raw.count, dictionary) != raw { wrong.append("entry \(entry): \(raw)") }
     }
+    #expect(wrong == [])
   }
 
   /// Alternates between the dictionaries of several segments. In some cases there are more dictionaries than
@@ -31,15 +33,17 @@ import Testing
     let dictionaries = (0..<count).map { _ in EntryDictionary(documents(10_000, &rng)) }
     let compressors = dictionaries.map { TestCompressor($0) }
     let buffer = TestBuffer()
+    var wrong: [[UInt8]] = []
     for _ in 0..<600 {
       let place = rng.below(count)
       let raw = anyEntry(&rng)
       guard let stored = compressors[place].compressed(raw) else { continue }
       // Includes repeated reads, because only they copy a dictionary into a block.
       for _ in 0..<(1 + rng.below(3)) {
-        #expect(buffer.decompressed(stored, raw.count, dictionaries[place]) == raw)
+        if buffer.decompressed(stored, raw.count, dictionaries[place]) != raw { wrong.append(raw) }
       }
     }
+    #expect(wrong == [])
   }
 
   @Test func largeEntryRoundTrips() throws {
@@ -65,12 +69,14 @@ import Testing
   @Test func incompressibleEntryIsNotCompressed() {
     var rng = SeededRandom(seed: 3)
     let compressor = TestCompressor(EntryDictionary(documents(1000, &rng)))
+    var wrong: [String] = []
     for count in [0, 1, 2, 12, 300, 100_000] {
       var bytes: [UInt8] = [7, 8]
       let raw = noise(count, &rng)
-      #expect(!compressor.compress(raw, into: &bytes))
-      #expect(bytes == [7, 8])
+      if compressor.compress(raw, into: &bytes) { wrong.append("\(count) bytes were compressed") }
+      if bytes != [7, 8] { wrong.append("\(count) bytes: appended \(bytes.count - 2)") }
     }
+    #expect(wrong == [])
   }
 
   @Test func compressedBytesAreAppendedToTheBuffer() throws {
@@ -91,10 +97,11 @@ import Testing
     let compressor = TestCompressor(dictionary)
     let raw = document(&rng)
     let alone = compressor.compressed(raw)
-    for _ in 0..<20 {
+    let later = (0..<20).map { _ in
       _ = compressor.compressed(anyEntry(&rng))
-      #expect(compressor.compressed(raw) == alone)
+      return compressor.compressed(raw)
     }
+    #expect(later == Array(repeating: alone, count: 20))
   }
 
   @Test func anEntryLongerThanAReadAcceptsIsNotCompressed() {
@@ -109,11 +116,12 @@ import Testing
     var rng = SeededRandom(seed: 6)
     let buffer = TestBuffer()
     #expect(buffer.bytes == [])
-    for count in [0, 1, 5000, 70_000, 3] {
+    let wrongCounts = [0, 1, 5000, 70_000, 3].filter { count in
       let raw = noise(count, &rng)
       buffer.fill(with: raw)
-      #expect(buffer.bytes == raw)
+      return buffer.bytes != raw
     }
+    #expect(wrongCounts == [])
   }
 
   /// The buffer grows in between and must keep the dictionary.
@@ -121,6 +129,7 @@ import Testing
     var rng = SeededRandom(seed: 7)
     let dictionaries = [0, 50, 9000, 32 << 10, 32 << 10].map { EntryDictionary(documents($0, &rng)) }
     let buffer = TestBuffer()
+    var wrongRounds: [Int] = []
     for round in 0..<200 {
       let dictionary = dictionaries[Int.random(in: 0..<dictionaries.count, using: &rng)]
       let compressor = TestCompressor(dictionary)
@@ -128,9 +137,10 @@ import Testing
         let raw = documents(Int.random(in: 600...600 + 100 * round, using: &rng), &rng)
         let stored = try #require(compressor.compressed(raw))
         if round % 5 == 0 { buffer.fill(with: raw) }
-        #expect(buffer.decompressed(stored, raw.count, dictionary) == raw)
+        if buffer.decompressed(stored, raw.count, dictionary) != raw { wrongRounds.append(round) }
       }
     }
+    #expect(wrongRounds == [])
   }
 
   @Test func failedDecompressionLeavesAnEmptyBuffer() {
@@ -151,30 +161,41 @@ import Testing
     let dictionary = EntryDictionary(documents(dictionaryBytes, &rng))
     let compressor = TestCompressor(dictionary)
     let buffer = TestBuffer()
+    var wrong: [String] = []
     for raw in [documents(500, &rng), documents(1500, &rng), [UInt8](repeating: 1, count: 5000)] {
       let stored = try #require(compressor.compressed(raw))
-      for count in 0..<stored.count {
-        buffer.expectSizeOrNothing(Array(stored[..<count]), raw.count, dictionary)
+      for count in 0..<stored.count
+      where !buffer.hasSizeOrNothing(Array(stored[..<count]), raw.count, dictionary) {
+        wrong.append("\(raw.count) bytes, \(count) of \(stored.count) compressed bytes")
       }
       for bit in 0..<8 * stored.count {
         var damaged = stored
         damaged[bit / 8] ^= 1 << (bit % 8)
-        buffer.expectSizeOrNothing(damaged, raw.count, dictionary)
+        if !buffer.hasSizeOrNothing(damaged, raw.count, dictionary) {
+          wrong.append("\(raw.count) bytes, changed bit \(bit)")
+        }
       }
-      for rawBytes in [0, 1, raw.count - 1, raw.count + 1, 2 * raw.count] {
-        #expect(buffer.decompressed(stored, rawBytes, dictionary) == nil)
+      for rawBytes in [0, 1, raw.count - 1, raw.count + 1, 2 * raw.count]
+      where buffer.decompressed(stored, rawBytes, dictionary) != nil {
+        wrong.append("\(raw.count) bytes decoded as \(rawBytes)")
       }
     }
+    #expect(wrong == [])
   }
 
   @Test func bytesThatWereNeverCompressedDecodeToTheRightSizeOrNotAtAll() {
     var rng = SeededRandom(seed: 9)
     let dictionary = EntryDictionary(documents(1000, &rng))
     let buffer = TestBuffer()
+    var wrong: [String] = []
     for _ in 0..<20_000 {
       let stored = noise(Int.random(in: 0...40, using: &rng), &rng)
-      buffer.expectSizeOrNothing(stored, Int.random(in: 0...400, using: &rng), dictionary)
+      let rawBytes = Int.random(in: 0...400, using: &rng)
+      if !buffer.hasSizeOrNothing(stored, rawBytes, dictionary) {
+        wrong.append("\(stored) decoded as \(rawBytes) bytes")
+      }
     }
+    #expect(wrong == [])
   }
 
   @Test func wrongDictionaryYieldsTheRightSizeOrFails() throws {
@@ -182,23 +203,24 @@ import Testing
     let right = EntryDictionary(documents(32 << 10, &rng))
     let compressor = TestCompressor(right)
     let buffer = TestBuffer()
+    var failures: [String] = []
     for count in [0, 1, 3000, 32 << 10] {
       let wrong = EntryDictionary(noise(count, &rng))
       for _ in 0..<50 {
         let raw = document(&rng)
         let stored = try #require(compressor.compressed(raw))
-        buffer.expectSizeOrNothing(stored, raw.count, wrong)
-        #expect(buffer.bytes != raw)
+        if !buffer.hasSizeOrNothing(stored, raw.count, wrong) { failures.append("\(count): wrong size") }
+        if buffer.bytes == raw { failures.append("\(count): decoded") }
       }
     }
+    #expect(failures == [])
   }
 
   @Test func impossibleEntrySizesAreRefused() {
     let buffer = TestBuffer()
     let dictionary = EntryDictionary([])
-    for rawBytes in [-1, .min, ReadBuffer.rawBytesMax + 1, .max] {
-      #expect(buffer.decompressed([0], rawBytes, dictionary) == nil)
-    }
+    let sizes: [Int] = [-1, .min, ReadBuffer.rawBytesMax + 1, .max]
+    #expect(sizes.filter { buffer.decompressed([0], $0, dictionary) != nil } == [])
   }
 
   // MARK: Dictionaries
@@ -211,9 +233,8 @@ import Testing
     for entry in entries { sampler.offer(entry.rawSpan) }
     let bytes = sampler.dictionary().bytes
     #expect(bytes.count == 20_000)
-    for part in 0..<100 {
-      #expect((100...300).contains(bytes.count { $0 == UInt8(part) }), "part \(part)")
-    }
+    let counts = (0..<100 as Range<UInt8>).map { part in bytes.count { $0 == part } }
+    #expect(counts.allSatisfy { (100...300).contains($0) }, "\(counts)")
   }
 
   @Test func sampleOfASmallInputIsComplete() {
@@ -225,13 +246,15 @@ import Testing
   /// Covers totals that are too small or too large, and entries of all sizes.
   @Test func aSampleIsNeverTooLarge() {
     var rng = SeededRandom(seed: 11)
-    for total in [-5, 0, 1, 10_000, 10_000_000, .max] {
+    let totals: [Int] = [-5, 0, 1, 10_000, 10_000_000, .max]
+    let tooLarge = totals.filter { total in
       var sampler = DictionarySampler(rawBytesTotal: total)
       for _ in 0..<200 {
         sampler.offer([UInt8](repeating: 1, count: .random(in: 0...20_000, using: &rng)).rawSpan)
       }
-      #expect(sampler.dictionary().bytes.count <= EntryDictionary.bytesMax)
+      return sampler.dictionary().bytes.count > EntryDictionary.bytesMax
     }
+    #expect(tooLarge == [])
   }
 
   @Test func longEntryDoesNotFillTheSample() {
@@ -319,10 +342,10 @@ private final class TestBuffer {
     return buffer.decompress(span, rawBytes: rawBytes, against: dictionary) ? bytes : nil
   }
 
-  func expectSizeOrNothing(_ stored: [UInt8], _ rawBytes: Int, _ dictionary: EntryDictionary) {
+  /// Decodes an entry. Returns whether the buffer holds `rawBytes` bytes, or is empty because it failed.
+  func hasSizeOrNothing(_ stored: [UInt8], _ rawBytes: Int, _ dictionary: EntryDictionary) -> Bool {
     let decoded = decompressed(stored, rawBytes, dictionary)
-    #expect(decoded == nil || decoded?.count == rawBytes)
-    #expect(bytes == decoded ?? [])
+    return (decoded == nil || decoded?.count == rawBytes) && bytes == decoded ?? []
   }
 }
 

@@ -31,11 +31,14 @@ struct GroupCommitTests {
     runEightThreads(store, machine.disk, commitsEach: 25)
     let recovered = try machine.after(.powerLoss(.nothing, seed: 0)).open()
     #expect(recovered.count == 200)
+    var wrong: [String] = []
     for thread in 0..<8 {
       for number in 0..<25 {
-        #expect(try recovered.value(for: "\(thread)-\(number)") == [UInt8(thread), UInt8(number)])
+        let key = "\(thread)-\(number)"
+        if try recovered.value(for: key) != [UInt8(thread), UInt8(number)] { wrong.append(key) }
       }
     }
+    #expect(wrong == [])
   }
 
   /// Regression: a commit was enqueued but never finished, for example because the caller failed in between.

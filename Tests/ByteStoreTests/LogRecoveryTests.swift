@@ -119,7 +119,7 @@ struct LogRecoveryTests {
   @Test func openThatFindsDamageChangesNothing() throws {
     let machine = try storeWithThreeCommits().changing(log) { $0[secondFrame + 1000] ^= 1 }
     let before = machine.disk.image.contents(of: log)?.bytes
-    for _ in 1...2 { #expect(throws: ByteStoreError.self) { try machine.open() } }
+    #expect((1...2).filter { _ in (try? machine.open()) != nil } == [])
     #expect(machine.disk.image.contents(of: log)?.bytes == before)
   }
 
@@ -202,6 +202,7 @@ struct LogRecoveryTests {
     try store.flush()
     try store.put(value, for: "b")
     store.abandon()
+    var wrong: [String] = []
     for kind in ["/MANIFEST", "/log-", "/checkpoint-", "/segment-"] {
       let path = try #require(machine.disk.image.paths.first { $0.contains(kind) })
       let damaged = try machine.changing(path) { $0[8] ^= 4 }
@@ -212,11 +213,14 @@ struct LogRecoveryTests {
       }
       let found = try ByteStore.check(TestStore.path, platform: damaged.disk.platform(seed: 2)).findings
       guard case .corrupted(let damage) = error else {
-        Issue.record("\(path): \(error)")
+        wrong.append("\(path): \(error)")
         continue
       }
-      #expect(damage.file == path && damage.offset == 8 && found.contains(damage), "\(damage), \(found)")
+      if damage.file != path || damage.offset != 8 || !found.contains(damage) {
+        wrong.append("\(path): \(damage), \(found)")
+      }
     }
+    #expect(wrong == [])
   }
 
   @Test func logOfAnotherStoreIsRefused() throws {

@@ -137,7 +137,8 @@ struct ReadOnlyTests {
     var model = original
     var rng = SeededRandom(seed: 3)
     let (one, other) = (try directory.openFile("f", .readAndWrite), try directory.openFile("f", .read))
-    for _ in 0..<300 {
+    var wrong: [String] = []
+    for write in 0..<300 {
       let start = Int.random(in: 0..<20_000, using: &rng)
       let bytes = [UInt8](
         repeating: .random(in: 0...255, using: &rng), count: .random(in: 1..<6000, using: &rng))
@@ -148,9 +149,13 @@ struct ReadOnlyTests {
       model.replaceSubrange(start..<start + bytes.count, with: bytes)
       let from = Int.random(in: 0..<model.count, using: &rng)
       let count = Int.random(in: 0...model.count - from, using: &rng)
-      #expect(try other.readAll(count, at: UInt64(from)) == Array(model[from..<from + count]))
-      #expect(try other.size() == UInt64(model.count))
+      if try other.readAll(count, at: UInt64(from)) != Array(model[from..<from + count]) {
+        wrong.append("write \(write): \(count) bytes from \(from)")
+      }
+      let size = try other.size()
+      if size != UInt64(model.count) { wrong.append("write \(write): size \(size), not \(model.count)") }
     }
+    #expect(wrong == [])
     try directory.rename("f", to: "g")
     #expect(try directory.names() == ["g"])
     #expect(try directory.openFile("g", .read).readAll(100, at: 50) == Array(model[50..<150]))

@@ -45,12 +45,14 @@ import Testing
     let opened = try ByteStore.open(folder, options: options)
     #expect(opened.writer.withLock { $0.manifest.nextLogNumber } > LogNumber(20))
     #expect(opened.count == threads * commits)
+    var wrong: [String] = []
     for thread in 0..<threads {
       for number in 0..<commits {
         let value = try opened.value(for: [UInt8(thread), UInt8(number)])
-        #expect(value == [UInt8](repeating: UInt8(number), count: 3000))
+        if value != [UInt8](repeating: UInt8(number), count: 3000) { wrong.append("\(thread)-\(number)") }
       }
     }
+    #expect(wrong == [])
     try opened.close()
   }
 

@@ -59,12 +59,14 @@ struct SimulatedDiskTests {
     let file = try durableFile([UInt8](repeating: 0, count: 4096))
     try write([UInt8](repeating: 1, count: 4096), to: file)
     var kinds: Set<Int> = []
+    var torn: [UInt64] = []
     for seed in 0..<50 as Range<UInt64> {
       let bytes = try #require(contents(after: .powerLoss(.randomSectors, seed: seed)))
       let sectors = stride(from: 0, to: 4096, by: 512).map { Set(bytes[$0..<$0 + 512]) }
-      #expect(sectors.allSatisfy { $0.count == 1 })
+      if !sectors.allSatisfy({ $0.count == 1 }) { torn.append(seed) }
       kinds.insert(sectors.count { $0 == [1] })
     }
+    #expect(torn == [])
     #expect(kinds.count > 3)
   }
 
@@ -112,10 +114,8 @@ struct SimulatedDiskTests {
     let directory = try disk.openDirectory("/d")
     try directory.rename("file", to: "other")
     #expect(disk.image(after: nothing).paths == ["/d/file"])
-    for seed in 0..<20 as Range<UInt64> {
-      let paths = disk.image(after: .powerLoss(.random, seed: seed)).paths
-      #expect(paths == ["/d/file"] || paths == ["/d/other"])
-    }
+    let paths = (0..<20 as Range<UInt64>).map { disk.image(after: .powerLoss(.random, seed: $0)).paths }
+    #expect(paths.filter { $0 != ["/d/file"] && $0 != ["/d/other"] } == [])
   }
 
   @Test func unsyncedRemovalCanComeBack() throws {
@@ -134,6 +134,7 @@ struct SimulatedDiskTests {
   // MARK: Faults
 
   @Test func retriedSyncDoesNotRestoreDroppedBytes() throws {
+    var wrong: [String] = []
     let lost = try (0..<20 as Range<UInt64>).count { seed in
       var options = SimulatedDisk.Options()
       options.seed = seed
@@ -144,12 +145,13 @@ struct SimulatedDiskTests {
       try directory.sync()
       try write([1], to: file)
       disk.failNext(.inputOutput)
-      #expect(throws: SystemFailure.self) { try file.sync() }
+      if (try? file.sync()) != nil { wrong.append("seed \(seed): the sync succeeded") }
       try file.sync()
       // A reader sees the byte in any case.
-      #expect(disk.image.contents(of: path)?.bytes == [1])
+      if disk.image.contents(of: path)?.bytes != [1] { wrong.append("seed \(seed): no byte") }
       return disk.image(after: everything).contents(of: path)?.bytes != [1]
     }
+    #expect(wrong == [])
     #expect(lost > 0 && lost < 20)
   }
 
@@ -169,7 +171,11 @@ struct SimulatedDiskTests {
     #expect(throws: SystemFailure.self) { try write([1], to: file) }
     try write([1], to: file)
     disk.failNext(.noSpace, isSticky: true)
-    for _ in 1...3 { #expect(throws: SystemFailure.self) { try write([1], to: file) } }
+    var failures = 0
+    for _ in 1...3 {
+      do { try write([1], to: file) } catch is SystemFailure { failures += 1 }
+    }
+    #expect(failures == 3)
     #expect(try file.size() == 1)
     disk.setFault(nil)
     try write([1], to: file)

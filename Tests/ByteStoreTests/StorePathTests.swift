@@ -16,6 +16,7 @@ import Testing
     let store = try ByteStore.open("\(folder)/store")
     defer { store.abandon() }
     let before = try FileManager.default.contentsOfDirectory(atPath: "\(folder)/store").sorted()
+    var wrong: [String] = []
     for path in ["\(folder)/store\0", "\(folder)/new\0er", "\(folder)/\0", "\0"] {
       let uses: [() throws -> Void] = [
         { try ByteStore.open(path).abandon() }, { _ = try ByteStore.check(path) },
@@ -26,12 +27,18 @@ import Testing
           try ByteStore.open(path, options: options).abandon()
         },
       ]
-      for use in uses {
-        let error = #expect(throws: ByteStoreError.self) { try use() }
-        let text = error?.description ?? ""
-        #expect(text.contains(path.replacing("\0", with: "\\0")) && text.contains("NUL"), "\(text)")
+      let escaped = path.replacing("\0", with: "\\0")
+      for (number, use) in uses.enumerated() {
+        do {
+          try use()
+          wrong.append("use \(number) of \(escaped)")
+        } catch let error as ByteStoreError {
+          let text = error.description
+          if !text.contains(escaped) || !text.contains("NUL") { wrong.append("use \(number): \(text)") }
+        }
       }
     }
+    #expect(wrong == [])
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["store"])
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder)/store").sorted() == before)
   }
@@ -50,9 +57,15 @@ import Testing
       { try directory.remove("a\0b") }, { try files.createDirectory("\(folder)/c\0d") },
       { _ = try files.openDirectory("\(folder)\0") }, { _ = try directory.lock("L\0K", .readAndWrite) },
     ]
-    for use in uses {
-      #expect(throws: SystemFailure.self) { try use() }
-      #expect(try directory.names() == ["a"])
+    var wrong: [String] = []
+    for (number, use) in uses.enumerated() {
+      do {
+        try use()
+        wrong.append("use \(number)")
+      } catch is SystemFailure {}
+      let names = try directory.names()
+      if names != ["a"] { wrong.append("after use \(number): \(names)") }
     }
+    #expect(wrong == [])
   }
 }

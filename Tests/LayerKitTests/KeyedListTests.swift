@@ -8,26 +8,37 @@ import Testing
     var random = Random(state: seed)
     var list = KeyedList<Int, Int>()
     var model: [Int] = []
+    var wrong: [String] = []
     for step in 0..<2000 {
       let key = random.below(80)
       switch (model.firstIndex(of: key), random.below(3)) {
       case (let row?, 0):
         let removed = list.remove(key)
-        #expect(removed?.row == row && removed?.element == key)
+        if removed?.row != row || removed?.element != key {
+          wrong.append("step \(step): removed \(String(describing: removed)), not \(key) in row \(row)")
+        }
         model.remove(at: row)
-      case (let row?, _): #expect(list.row(key) == row && list[row] == key)
+      case (let row?, _):
+        if list.row(key) != row || list[row] != key {
+          wrong.append("step \(step): \(key) in row \(String(describing: list.row(key))), not \(row)")
+        }
       case (nil, _):
-        #expect(!list.contains(key) && list.element(key) == nil && list.remove(key) == nil)
+        if list.contains(key) || list.element(key) != nil || list.remove(key) != nil {
+          wrong.append("step \(step): the list contains \(key)")
+        }
         let row = list.partition { $0 > key }
-        #expect(row == model.firstIndex { $0 > key } ?? model.count)
+        let expected = model.firstIndex { $0 > key } ?? model.count
+        if row != expected { wrong.append("step \(step): \(key) belongs in row \(expected), not \(row)") }
         list.insert(key, for: key, atRow: row)
         model.insert(key, at: row)
       }
       if step % 101 == 0 {
         list.checkInvariants(areInOrder: <)
-        #expect(list.map { $0 } == model)
+        let elements = list.map { $0 }
+        if elements != model { wrong.append("step \(step): \(elements), not \(model)") }
       }
     }
+    #expect(wrong == [])
   }
 
   @Test func fitsChecksTheNeighboursOfAnElement() {

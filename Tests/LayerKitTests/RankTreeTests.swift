@@ -11,6 +11,7 @@ import Testing
     var tree = RankTree<Int>()
     var array: [Int] = []
     var handles: [Int: RankTree<Int>.Handle] = [:]
+    var wrong: [String] = []
     for step in 0..<3000 {
       if array.isEmpty || rng.roll(5) < 3 {
         let rank = rng.roll(array.count + 1)
@@ -20,29 +21,32 @@ import Testing
         let value = array.remove(at: rng.roll(array.count))
         tree.remove(handles.removeValue(forKey: value)!)
       }
-      #expect(tree.count == array.count)
+      if tree.count != array.count { wrong.append("step \(step): \(tree.count), not \(array.count)") }
       if step % 97 == 0 {
         tree.checkInvariants()
-        #expect(elements(tree) == array)
-        for (rank, value) in array.enumerated() {
-          #expect(tree.rank(of: handles[value]!) == rank)
-          #expect(tree.element(tree.handle(at: rank)) == value)
-        }
+        let values = elements(tree)
+        if values != array { wrong.append("step \(step): \(values), not \(array)") }
+        let ranks = array.map { tree.rank(of: handles[$0]!) }
+        if ranks != Array(array.indices) { wrong.append("step \(step): ranks \(ranks)") }
+        let found = array.indices.map { tree.element(tree.handle(at: $0)) }
+        if found != array { wrong.append("step \(step): by rank \(found), not \(array)") }
       }
     }
+    #expect(wrong == [])
   }
 
   @Test func bulkConstructionYieldsAnEditableTree() {
+    var wrong: [String] = []
     for count in Array(0..<40) + [1000] {
       var tree = RankTree(Array(0..<count))
       tree.checkInvariants()
-      #expect(elements(tree) == Array(0..<count))
-      for place in 0..<count {
-        #expect(tree.rank(of: RankTree<Int>.Handle(place)) == place)
-        #expect(tree.element(tree.handle(at: place)) == place)
+      var array = Array(0..<count)
+      let ranks = array.map { tree.rank(of: RankTree<Int>.Handle($0)) }
+      let found = array.map { tree.element(tree.handle(at: $0)) }
+      for values in [elements(tree), ranks, found] where values != array {
+        wrong.append("count \(count): \(values)")
       }
       // The tree can still be edited.
-      var array = Array(0..<count)
       tree.insert(-1, at: count / 2)
       array.insert(-1, at: count / 2)
       if count > 0 {
@@ -50,16 +54,18 @@ import Testing
         array.removeAll { $0 == 0 }
       }
       tree.checkInvariants()
-      #expect(elements(tree) == array)
+      let edited = elements(tree)
+      if edited != array { wrong.append("count \(count), after edits: \(edited), not \(array)") }
     }
+    #expect(wrong == [])
   }
 
   @Test func partitionCountsTheElementsBeforeTheBound() {
     var tree = RankTree<Int>()
     for value in stride(from: 0, to: 200, by: 2) { tree.insert(value, at: tree.count) }
-    for bound in -1...201 {
-      #expect(tree.partition { $0 > bound } == (0..<100).filter { $0 * 2 <= bound }.count)
-    }
+    let partitions = (-1...201).map { bound in tree.partition { $0 > bound } }
+    let expected = (-1...201).map { bound in (0..<100).count { $0 * 2 <= bound } }
+    #expect(partitions == expected)
   }
 
   @Test func editsDoNotAffectCopies() {

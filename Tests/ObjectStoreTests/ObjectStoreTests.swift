@@ -162,7 +162,8 @@ struct ObjectStoreTests {
     #expect(throws: DocumentStoreError.self) { try store.backup(to: "/copy") }
     try put(bytes(count), "c", in: store)
     try store.backup(to: "/copy")
-    for name in ["a", "b", "c"] { #expect(try content(name, in: store) == bytes(count)) }
+    let wrong = try ["a", "b", "c"].filter { try content($0, in: store) != bytes(count) }
+    #expect(wrong == [])
   }
 
   /// Guards against statistics that omit contents with files of their own.
@@ -187,7 +188,8 @@ struct ObjectStoreTests {
       try put(small, "small \(number)", in: store)
     }
     #expect(try store.objects.blobs.usage().bytes == before)
-    for number in 0..<200 { #expect(try store.objects.delete(path("copy \(number)"))) }
+    let missing = try (0..<200).filter { try !store.objects.delete(path("copy \($0)")) }
+    #expect(missing == [])
     #expect(try content("first", in: store) == large)
     #expect(try store.objects.delete(path("first")))
     #expect(try store.objects.blobs.inventory().blobs.isEmpty)
@@ -207,13 +209,16 @@ struct ObjectStoreTests {
   @Test func generationsGrowAcrossOverwritesAndDeletes() throws {
     let store = try open()
     var last: Int64 = 0
+    var wrong: [String] = []
     for round in 0..<6 {
       let object = try put(bytes(round), "a", in: store)
-      #expect(object.generation > last)
-      #expect(try store.objects.object(at: path("a")) == object)
+      if object.generation <= last { wrong.append("round \(round): \(object.generation) after \(last)") }
+      let found = try store.objects.object(at: path("a"))
+      if found != object { wrong.append("round \(round): \(String(describing: found)), not \(object)") }
       last = object.generation
       if round % 2 == 1 { _ = try store.objects.delete(path("a")) }
     }
+    #expect(wrong == [])
   }
 
   @Test func attributeUpdatesKeepTheContent() throws {
@@ -238,6 +243,7 @@ struct ObjectStoreTests {
       let name = (0...random.below(3)).map { _ in parts[random.below(parts.count)] }.joined(separator: "/")
       if names.insert(name).inserted { try put(bytes(3), name, in: store) }
     }
+    var wrong: [String] = []
     for folder in ["", "a", "a-", "b/a", "nowhere"] {
       let prefix = folder.isEmpty ? "" : folder + "/"
       var items: [String] = []
@@ -258,15 +264,20 @@ struct ObjectStoreTests {
         var found = ObjectPage()
         repeat {
           let page = try store.objects.list(bucket: "bucket", folder: folder, from: found.next, limit: limit)
-          #expect(page.count <= limit)
+          if page.count > limit { wrong.append("\(page.count) entries of \(folder), \(limit) at a time") }
           found.items += page.items
           found.folders += page.folders
           found.next = page.next
         } while found.next != nil
-        #expect(found.items == ordered(items, ""), "items of \(folder), \(limit) at a time")
-        #expect(found.folders == ordered(folders, "/"), "folders of \(folder), \(limit) at a time")
+        if found.items != ordered(items, "") {
+          wrong.append("items of \(folder), \(limit) at a time: \(found.items)")
+        }
+        if found.folders != ordered(folders, "/") {
+          wrong.append("folders of \(folder), \(limit) at a time: \(found.folders)")
+        }
       }
     }
+    #expect(wrong == [])
   }
 
   // MARK: Objects and documents
@@ -353,10 +364,11 @@ struct ObjectStoreTests {
     let swept = try store.objects.sweep(.everything)
     #expect(swept.packs > 0 && swept.moved > 0)
     #expect(try store.objects.blobs.usage().bytes < full / 2)
-    for number in 0..<60 {
+    let wrong = try (0..<60).filter { number in
       let expected = number % 6 == 0 ? bytes(1500, seed: UInt64(number) + 1) : nil
-      #expect(try content("\(number)", in: store) == expected)
+      return try content("\(number)", in: store) != expected
     }
+    #expect(wrong == [])
     try store.checkInvariants()
   }
 
@@ -379,9 +391,11 @@ struct ObjectStoreTests {
       }
       try await group.waitForAll()
     }
-    for number in 0..<6 {
-      if let found = try content("\(number)", in: store) { #expect(contents.contains(found)) }
+    let wrong = try (0..<6).filter { number in
+      guard let found = try content("\(number)", in: store) else { return false }
+      return !contents.contains(found)
     }
+    #expect(wrong == [])
     // If a thread deletes an object while another thread uses the object's content, the last thread to
     // release the content checks whether the content is still needed.
     let (recorded, named) = try store.objects.contents()

@@ -182,7 +182,8 @@ import Testing
   /// The seventeenth search gets the slot of the first search that is waiting for the remote.
   @Test func aSearchWaitingForTheRemoteYieldsItsSlot() throws {
     var machine = BlobMachine([], seed: 1)
-    for number in 1...16 { #expect(try find(number, &machine) == ["open \(number), true"]) }
+    let found = try (1...16).map { try find($0, &machine) }
+    #expect(found == (1...16).map { ["open \($0), true"] })
     #expect(try find(17, &machine) == [])
     let first = BlobSync.Search(number: 1)
     _ = machine.handle(.arrivalOpened(first, isRereading: false))

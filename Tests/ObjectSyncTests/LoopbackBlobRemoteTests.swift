@@ -40,6 +40,7 @@ struct LoopbackBlobRemoteTests {
     let content = (0..<100).map { UInt8($0) }
     remote.disconnect(afterCalls: 5)
     var attempts = 0
+    var errors: [BlobRemoteError] = []
     while true {
       attempts += 1
       do throws(BlobRemoteError) {
@@ -52,10 +53,11 @@ struct LoopbackBlobRemoteTests {
         _ = try remote.finish(upload: "a", as: object(content.count))
         break
       } catch {
-        #expect(error.isTransient)
+        errors.append(error)
         remote.isReachable = true
       }
     }
+    #expect(errors.allSatisfy { $0.isTransient }, "\(errors)")
     #expect(attempts == 2)
     #expect(remote.bytesReceived == 100)
     #expect(remote.content(bucket: "bucket", name: "folder/name") == content)

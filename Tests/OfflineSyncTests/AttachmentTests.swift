@@ -17,7 +17,8 @@ import Testing
     let authority = try DocumentStore.openInMemory()
     let driver = try store.attach(try LoopbackRemote(authority: authority), .upload)
     await withCheckedContinuation { done in driver.waitForPendingWrites { _ in done.resume() } }
-    for path in paths { #expect(try authority.document(at: path)?.fields == fields) }
+    let wrong = try paths.filter { try authority.document(at: $0)?.fields != fields }
+    #expect(wrong == [])
     #expect(try store.document(at: DocumentPath(unchecked: ["__sync__", "upload"])) == nil)
     driver.stop()
   }

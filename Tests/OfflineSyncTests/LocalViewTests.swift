@@ -14,12 +14,11 @@ import Testing
     let absent = try view.document(at: path)
     #expect(absent.document == nil)
     try view.write([.set(path, StoredMap([("age", .integer(36))]))])
-    for (source, isFromCache) in [(ReadSource.default, false), (.server, false), (.cache, true)] {
-      let viewed = try view.document(at: path, source: source)
-      #expect(viewed.document?.fields["age"] == .integer(36))
-      #expect(!viewed.hasPendingWrites)
-      #expect(viewed.isFromCache == isFromCache)
-    }
+    let views = try [ReadSource.default, .server, .cache].map { try view.document(at: path, source: $0) }
+    let ages = views.map { $0.document?.fields["age"] }
+    #expect(ages == [StoredValue?](repeating: .integer(36), count: 3))
+    #expect(views.map { $0.hasPendingWrites } == [false, false, false])
+    #expect(views.map { $0.isFromCache } == [false, false, true])
     try view.close()
   }
 }

@@ -81,15 +81,22 @@ import Testing
     return numbers
   }
 
-  /// Checks that no step is unfinished, and that each stored document equals the remote's state with the
+  /// Describes an unfinished step, and each stored document that differs from the remote's state with the
   /// queued writes applied.
-  private func checkIsWhole(_ local: LocalStore) throws {
-    #expect(try local.store.document(at: CacheKeys.unfinished) == nil)
+  private func problems(_ local: LocalStore) throws -> [String] {
+    var problems: [String] = []
+    if let unfinished = try local.store.document(at: CacheKeys.unfinished) {
+      problems.append("unfinished: \(unfinished)")
+    }
     for path in (0..<16).map(Self.path) {
       let composed = try local.composedDocument(path)
-      #expect(try local.store.document(at: path) == composed.stored)
-      #expect(try local.document(path) == composed)
+      let (stored, read) = (try local.store.document(at: path), try local.document(path))
+      if stored != composed.stored {
+        problems.append("\(path): stored \(String(describing: stored)), not \(composed)")
+      }
+      if read != composed { problems.append("\(path): read \(read), not \(composed)") }
     }
+    return problems
   }
 
   private func notes(_ local: LocalStore, _ collection: CollectionPath) throws -> [DocumentPath] {
@@ -116,27 +123,40 @@ import Testing
     #expect(try numbers(local) == after)
 
     var outcomes: [[UInt8]: Int] = [:]
-    for image in images(after: start) {
+    var wrong: [String] = []
+    for (number, image) in images(after: start).enumerated() {
+      func check(_ isRight: Bool, _ text: String) {
+        if !isRight { wrong.append("image \(number): \(text)") }
+      }
       let later = try Self.open(SimulatedDisk(image))
-      try checkIsWhole(later)
+      wrong += try problems(later).map { "image \(number): \($0)" }
       let known = try later.allocate(Self.rooms)
       outcomes[known.resumeToken, default: 0] += 1
       let keys = Set(try later.remoteKeys(of: target).map(\.id))
       switch known.resumeToken {
-      case [1]: #expect(try keys == Set(before.keys) && numbers(later) == before)
-      case [2]: #expect(try keys == Set(after.keys) && numbers(later) == after)
+      case [1]:
+        let found = try numbers(later)
+        check(keys == Set(before.keys) && found == before, "token 1, \(keys), \(found)")
+      case [2]:
+        let found = try numbers(later)
+        check(keys == Set(after.keys) && found == after, "token 2, \(keys), \(found)")
       default:
-        #expect(known.resumeToken == [] && known.version == .none && keys.isEmpty)
+        let isNew = known.resumeToken == [] && known.version == .none
+        check(isNew && keys.isEmpty, "\(known), \(keys)")
         // Without a token the remote sends everything.
         _ = try later.apply(event(10, target, 2...3, token: []))
       }
       _ = try later.apply(second)
-      #expect(try numbers(later) == after)
-      #expect(Set(try later.remoteKeys(of: target).map(\.id)).isSuperset(of: after.keys))
-      #expect(try later.document(Self.path(5)).fields?["mine"] == .boolean(true))
-      try checkIsWhole(later)
+      let found = try numbers(later)
+      check(found == after, "\(found) after the event")
+      let keysAfter = Set(try later.remoteKeys(of: target).map(\.id))
+      check(keysAfter.isSuperset(of: after.keys), "\(keysAfter) after the event")
+      let mine = try later.document(Self.path(5)).fields?["mine"]
+      check(mine == .boolean(true), "the pending write is lost")
+      wrong += try problems(later).map { "image \(number), after the event: \($0)" }
       try later.store.close()
     }
+    #expect(wrong == [])
     #expect(Set(outcomes.keys) == [[], [1], [2]], "\(outcomes)")
   }
 
@@ -151,21 +171,28 @@ import Testing
     let collected = try local.collect(threshold: 0, percentile: 100, active: [])
     #expect(collected == LocalStore.Collected(targets: 1, documents: 10))
     #expect(try numbers(local).isEmpty)
-    for image in images(after: start) {
+    var wrong: [String] = []
+    for (number, image) in images(after: start).enumerated() {
       let later = try Self.open(SimulatedDisk(image))
-      try checkIsWhole(later)
+      wrong += try problems(later).map { "image \(number): \($0)" }
       let known = try later.allocate(Self.rooms)
       if known.resumeToken == [1] {
-        #expect(try numbers(later) == numbers((0...9, 10)) && later.remoteKeys(of: target).count == 10)
+        let (found, keys) = (try numbers(later), try later.remoteKeys(of: target).count)
+        if found != numbers((0...9, 10)) || keys != 10 {
+          wrong.append("image \(number): \(found), \(keys) keys")
+        }
       } else {
-        #expect(try later.remoteKeys(of: known.id).isEmpty)
+        let keys = try later.remoteKeys(of: known.id).count
+        if keys > 0 { wrong.append("image \(number): \(keys) keys without a token") }
         // The remaining target can be evicted, too.
         try later.release(known.id)
         _ = try later.collect(threshold: 0, percentile: 100, active: [])
-        #expect(try numbers(later).isEmpty)
+        let found = try numbers(later)
+        if !found.isEmpty { wrong.append("image \(number): \(found) after an eviction") }
       }
       try later.store.close()
     }
+    #expect(wrong == [])
   }
 
   /// The client has a listener and loads a bundle. The listener's view is updated only after the whole step.
@@ -185,7 +212,7 @@ import Testing
     }
     changes.append(.target(.current, [target], resumeToken: [1]))
     _ = try engine.handle(.watchOpened)
-    for change in changes { #expect(counts(try engine.handle(.watchChanged(change, .none))) == []) }
+    #expect(try changes.flatMap { counts(try engine.handle(.watchChanged($0, .none))) } == [])
     let last = WatchChange.target(.noChange, [], resumeToken: [1])
     #expect(counts(try engine.handle(.watchChanged(last, version(20)))) == [20])
 
@@ -222,19 +249,27 @@ import Testing
     #expect(partCount > 2)
 
     var outcomes = Set<Bool>()
-    for image in images(after: start) {
+    var wrong: [String] = []
+    for (number, image) in images(after: start).enumerated() {
+      func check(_ isRight: Bool, _ text: String) {
+        if !isRight { wrong.append("image \(number): \(text)") }
+      }
       let store = try Self.openStore(SimulatedDisk(image))
       let seen = Set(try (0...4).map { try store.document(at: Self.path($0))?.fields["text"] != nil })
-      #expect(seen.count == 1)
+      check(seen.count == 1, "a part of the write is visible")
       outcomes.formUnion(seen)
       try store.close()
       let later = try Self.open(SimulatedDisk(image))
-      try checkIsWhole(later)
-      #expect(later.queue.all == (seen == [true] ? [batch] : []))
-      #expect(try notes(later, parts).count == (seen == [true] ? partCount : 0))
-      if seen == [false] { #expect(try notes(later, CacheKeys.remotes).isEmpty) }
+      wrong += try problems(later).map { "image \(number): \($0)" }
+      let isThere = seen == [true]
+      check(later.queue.all == (isThere ? [batch] : []), "visible: \(isThere), queue \(later.queue.all)")
+      let found = try notes(later, parts).count
+      check(found == (isThere ? partCount : 0), "visible: \(isThere), \(found) parts")
+      let remotes = try notes(later, CacheKeys.remotes)
+      check(seen != [false] || remotes.isEmpty, "not visible, \(remotes)")
       try later.store.close()
     }
+    #expect(wrong == [])
     #expect(outcomes == [false, true])
 
     // An acknowledgement removes the parts of a batch, and so does a rejection.
@@ -243,11 +278,11 @@ import Testing
       batch.id, version(30), results: batch.mutations.map { _ in WriteResult(version: version(30)) },
       token: [])
     #expect(try notes(local, parts).isEmpty)
-    try checkIsWhole(local)
+    #expect(try problems(local) == [])
     _ = try local.reject(again.id)
     #expect(try notes(local, CacheKeys.queue).isEmpty)
     #expect(try notes(local, CacheKeys.parts(of: CacheKeys.batch(again.id, of: nil))).isEmpty)
-    try checkIsWhole(local)
+    #expect(try problems(local) == [])
   }
 
   /// The batches of both users change in several commits.
@@ -263,17 +298,21 @@ import Testing
     let start = disk.history.count
     _ = try local.changeUser(nil)
     var users = Set<String?>()
-    for image in images(after: start) {
+    var wrong: [String] = []
+    for (number, image) in images(after: start).enumerated() {
       let store = try Self.openStore(SimulatedDisk(image))
       let user = try LocalStore.user(of: store) ?? nil
       users.insert(user)
       let later = try LocalStore(store, user: user, collector: .lru, client: "client")
-      try checkIsWhole(later)
+      wrong += try problems(later).map { "image \(number): \($0)" }
       let seen = try later.documents(Self.rooms)
-      #expect(seen.count == 8 && seen.allSatisfy { $0.fields?["user"] == .string(user ?? "nobody") })
-      #expect(later.queue.count == 8)
+      if seen.count != 8 || !seen.allSatisfy({ $0.fields?["user"] == .string(user ?? "nobody") }) {
+        wrong.append("image \(number): \(user ?? "nobody") sees \(seen)")
+      }
+      if later.queue.count != 8 { wrong.append("image \(number): queue of \(later.queue.count)") }
       try store.close()
     }
+    #expect(wrong == [])
     #expect(users == [nil, "ann"])
   }
 }

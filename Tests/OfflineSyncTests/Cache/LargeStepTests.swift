@@ -114,9 +114,14 @@ import Testing
     for number in 0..<15 {
       _ = try local.write([increment(path(number))], at: version.stored, durability: .buffered)
     }
-    for (user, n) in [(nil, 1), ("ann", 2)] as [(String?, Int64)] {
-      #expect(try local.changeUser(user).count == 15)
-      #expect(try local.store.document(at: path(14))?.fields["n"] == .integer(n))
+    var counts: [Int] = []
+    var values: [StoredValue?] = []
+    for user in [nil, "ann"] as [String?] {
+      counts.append(try local.changeUser(user).count)
+      values.append(try local.store.document(at: path(14))?.fields["n"])
     }
+    #expect(counts == [15, 15])
+    let expected: [StoredValue?] = [.integer(1), .integer(2)]
+    #expect(values == expected)
   }
 }

@@ -55,7 +55,7 @@ import Testing
   /// Returns the only answer; nil if there is none yet.
   private func only<Value>(_ answers: Answers<Value>) -> Result<Value, RemoteError>? {
     let all = answers.withLock { $0 }
-    #expect(all.count <= 1, "a question is answered once")
+    if all.count > 1 { Issue.record("a question was answered \(all.count) times") }
     return all.first
   }
 
@@ -147,43 +147,50 @@ import Testing
       faults.lossOneIn = 3
       faults.latency = 0...5000
     }
-    return try (0..<60).map { number in
+    var wrong: [String] = []
+    let outcomes: [String] = try (0..<60).map { number in
       let answer = write("\(number)", in: world)
       world.pass(seconds: 1)
       let isThere = try isThere("\(number)", in: world)
       switch try #require(only(answer)) {
       case .success:
-        #expect(isThere)
+        if !isThere { wrong.append("\(number): done, but lost") }
         return "done"
       case .failure(.unanswered):
-        #expect(isThere, "its answer was lost")
+        // Its answer was lost.
+        if !isThere { wrong.append("\(number): unanswered and lost") }
         return "unanswered"
       case .failure(let error):
-        #expect(error == Self.away && !isThere, "it was lost itself")
+        // The commit itself was lost.
+        if error != Self.away || isThere { wrong.append("\(number): \(error), present: \(isThere)") }
         return "lost"
       }
     }
+    #expect(wrong == [])
+    return outcomes
   }
 
   @Test func aCommitWithALostAnswerIsAppliedAndUnanswered() throws {
-    for seed in UInt64(1)...3 {
-      let outcomes = try story(seed: seed)
-      #expect(Set(outcomes) == ["done", "lost", "unanswered"], "seed \(seed)")
-      #expect(try story(seed: seed) == outcomes, "a seed decides all of it")
-    }
+    let seeds: [UInt64] = [1, 2, 3]
+    let outcomes = try seeds.map { try story(seed: $0) }
+    let all: Set = ["done", "lost", "unanswered"]
+    #expect(outcomes.map { Set($0) } == [all, all, all])
+    #expect(try seeds.map { try story(seed: $0) } == outcomes, "a seed decides all of it")
     #expect(try story(seed: 1) != story(seed: 2))
   }
 
   @Test func aReadWithALostAnswerFailsAsUnavailable() throws {
     setFaults { $0.lossOneIn = 3 }
     var (looked, counted) = ([Bool](), [Bool]())
+    var wrong: [RemoteError] = []
     for _ in 0..<40 {
       let (documents, number) = (look(at: "a"), count(rooms))
       world.pass(seconds: 1)
-      #expect(error(documents) ?? Self.away == Self.away && error(number) ?? Self.away == Self.away)
+      wrong += [error(documents), error(number)].compactMap { $0 }.filter { $0 != Self.away }
       looked.append(value(documents) != nil)
       counted.append(value(number) != nil)
     }
+    #expect(wrong == [])
     #expect(Set(looked).count == 2 && Set(counted).count == 2)
   }
 
@@ -196,6 +203,7 @@ import Testing
       return try DocumentStore.open("/authority", options: options, platform: disk.platform(seed: 1))
     }
     var unanswered = 0
+    var wrong: [String] = []
     for call in 0..<6 {
       let disk = SimulatedDisk()
       let world = try LoopbackWorld(authority: try open(disk))
@@ -205,11 +213,12 @@ import Testing
       let later = try open(SimulatedDisk(disk.image(after: .kill)))
       let isThere = try later.document(at: room("a")) != nil
       switch try #require(only(answer)) {
-      case .success: #expect(isThere, "call \(call)")
+      case .success: if !isThere { wrong.append("call \(call): lost") }
       case .failure(.unanswered): unanswered += 1
-      case .failure(let error): #expect(!isThere, "call \(call): \(error)")
+      case .failure(let error): if isThere { wrong.append("call \(call): \(error)") }
       }
     }
+    #expect(wrong == [])
     #expect(unanswered > 0)
   }
 

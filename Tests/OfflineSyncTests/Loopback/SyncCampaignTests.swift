@@ -14,16 +14,19 @@ import Testing
     #expect(summary.failed == 0, "seed \(seed): \(summary.firstFailure ?? "")")
     // Rare events may need more histories.
     var unreached = Set(summary.neverReached)
+    var failures: [String] = []
     for more in seed + 1..<seed + 16 where !unreached.isEmpty {
       let summary = SyncCampaign.run(histories: 20, seed: more)
-      #expect(summary.failed == 0, "seed \(more): \(summary.firstFailure ?? "")")
+      if summary.failed != 0 { failures.append("seed \(more): \(summary.firstFailure ?? "")") }
       unreached.formIntersection(summary.neverReached)
     }
+    #expect(failures == [])
     #expect(unreached == [], "seed \(seed)")
   }
 
   /// A seed that failed once must fail again.
   @Test func equalSeedsGiveEqualHistories() {
-    for seed in UInt64(1)...6 { #expect(SyncHistory.run(seed: seed) == SyncHistory.run(seed: seed)) }
+    let seeds: [UInt64] = [1, 2, 3, 4, 5, 6]
+    #expect(seeds.filter { SyncHistory.run(seed: $0) != SyncHistory.run(seed: $0) } == [])
   }
 }

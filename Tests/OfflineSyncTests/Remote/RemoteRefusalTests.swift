@@ -157,22 +157,21 @@ import Testing
     #expect(try reconnect(engine).map(\.resumeToken) == [[1]])
   }
 
-  @Test func aRefusedDocumentThatIsResentOrRemovedCompletesTheTarget() throws {
-    for isGone in [false, true] {
-      let engine = try engine(try DocumentStore.openInMemory())
-      let id = try listen(engine)
-      let bad = WatchChange.document(path("bad"), try hostile("depth"), updated: [id], removed: [])
-      _ = try engine.handle(.watchChanged(bad, .none))
-      try notify(engine, [document("a")], id)
-      #expect(told(try finish(engine, id)) == ["1: a cached", "1: refused bad"])
-      if isGone {
-        _ = try engine.handle(.watchChanged(.document(path("bad"), nil, updated: [], removed: [id]), .none))
-      } else {
-        try notify(engine, [document("bad", at: 1500)], id)
-      }
-      #expect(told(try finish(engine, id, token: [2], at: 2000)) == [isGone ? "1: a" : "1: a bad"])
-      #expect(try reconnect(engine).map(\.resumeToken) == [[2]])
+  @Test(arguments: [false, true])
+  func aRefusedDocumentThatIsResentOrRemovedCompletesTheTarget(isGone: Bool) throws {
+    let engine = try engine(try DocumentStore.openInMemory())
+    let id = try listen(engine)
+    let bad = WatchChange.document(path("bad"), try hostile("depth"), updated: [id], removed: [])
+    _ = try engine.handle(.watchChanged(bad, .none))
+    try notify(engine, [document("a")], id)
+    #expect(told(try finish(engine, id)) == ["1: a cached", "1: refused bad"])
+    if isGone {
+      _ = try engine.handle(.watchChanged(.document(path("bad"), nil, updated: [], removed: [id]), .none))
+    } else {
+      try notify(engine, [document("bad", at: 1500)], id)
     }
+    #expect(told(try finish(engine, id, token: [2], at: 2000)) == [isGone ? "1: a" : "1: a bad"])
+    #expect(try reconnect(engine).map(\.resumeToken) == [[2]])
   }
 
   /// The remote has sent the complete target, but the target's only document was refused. The refusal does
@@ -237,15 +236,14 @@ import Testing
     #expect(try reconnect(engine).map(\.resumeToken) == [[]])
   }
 
-  @Test func aSnapshotWithoutAValidTimeIsRefusedAndItsChangesComeWithTheNext() throws {
-    for number in [Int64.max, .min, -1] {
-      let engine = try engine(try DocumentStore.openInMemory())
-      let id = try listen(engine)
-      try notify(engine, [document("a")], id)
-      #expect(told(try finish(engine, id, at: number)) == ["1: refused snapshotTime"])
-      #expect(told(try finish(engine, id, token: [2])) == ["1: a"])
-      #expect(engine.local.lastRemoteVersion == SnapshotVersion(microseconds: 1000))
-    }
+  @Test(arguments: [.max, .min, -1] as [Int64])
+  func aSnapshotWithoutAValidTimeIsRefusedAndItsChangesComeWithTheNext(number: Int64) throws {
+    let engine = try engine(try DocumentStore.openInMemory())
+    let id = try listen(engine)
+    try notify(engine, [document("a")], id)
+    #expect(told(try finish(engine, id, at: number)) == ["1: refused snapshotTime"])
+    #expect(told(try finish(engine, id, token: [2])) == ["1: a"])
+    #expect(engine.local.lastRemoteVersion == SnapshotVersion(microseconds: 1000))
   }
 
   @Test func aFilterWithANegativeCountIsIgnored() throws {
@@ -322,54 +320,52 @@ import Testing
     #expect(try engine.local.document(path("a")).fields == StoredMap([("n", .integer(7))]))
   }
 
-  @Test func anAnswerWithoutAValidTimeIsReplacedByTheRemotesDocument() throws {
-    for number in [Int64.max, .min, -1, 0] {
-      let store = try DocumentStore.openInMemory()
-      let engine = try engine(store)
-      let id = try listen(engine)
-      try notify(engine, [document("a")], id)
-      _ = try finish(engine, id)
-      try write(engine)
-      let never = SnapshotVersion(microseconds: number)
-      let result = WriteResult(
-        version: never, transformResults: [.integer(2), .timestamp(try #require(Self.time))],
-        versionBefore: never)
-      _ = try engine.handle(.writeAnswered(never, [result], token: [UInt8](repeating: 1, count: 1 << 20)))
-      #expect(engine.pendingBatches.isEmpty)
-      #expect(engine.local.streamToken == [], "the token is beyond the limit")
-      let known = try engine.local.document(path("a"))
-      #expect(known.pending == .committed && known.version == SnapshotVersion(microseconds: 501))
-      #expect(try engine.brokenInvariant() == nil)
-      try notify(engine, [document("a", StoredMap([("n", .integer(7))]), at: 900)], id)
-      _ = try finish(engine, id, token: [3], at: 3000)
-      #expect(try engine.local.document(path("a")).fields == StoredMap([("n", .integer(7))]))
-    }
+  @Test(arguments: [.max, .min, -1, 0] as [Int64])
+  func anAnswerWithoutAValidTimeIsReplacedByTheRemotesDocument(number: Int64) throws {
+    let store = try DocumentStore.openInMemory()
+    let engine = try engine(store)
+    let id = try listen(engine)
+    try notify(engine, [document("a")], id)
+    _ = try finish(engine, id)
+    try write(engine)
+    let never = SnapshotVersion(microseconds: number)
+    let result = WriteResult(
+      version: never, transformResults: [.integer(2), .timestamp(try #require(Self.time))],
+      versionBefore: never)
+    _ = try engine.handle(.writeAnswered(never, [result], token: [UInt8](repeating: 1, count: 1 << 20)))
+    #expect(engine.pendingBatches.isEmpty)
+    #expect(engine.local.streamToken == [], "the token is beyond the limit")
+    let known = try engine.local.document(path("a"))
+    #expect(known.pending == .committed && known.version == SnapshotVersion(microseconds: 501))
+    #expect(try engine.brokenInvariant() == nil)
+    try notify(engine, [document("a", StoredMap([("n", .integer(7))]), at: 900)], id)
+    _ = try finish(engine, id, token: [3], at: 3000)
+    #expect(try engine.local.document(path("a")).fields == StoredMap([("n", .integer(7))]))
   }
 
   // MARK: Bundles
 
-  @Test func anOversizedBundleIsRefusedWithAndWithoutARemote() throws {
+  @Test(arguments: ["depth", "name", "pending", "nested pending", "record"])
+  func anOversizedBundleIsRefusedWithAndWithoutARemote(kind: String) throws {
     let time = try #require(Self.time)
-    for kind in ["depth", "name", "pending", "nested pending", "record"] {
-      var bundle = BundleContents(id: "b", createTime: time)
-      for fields in [StoredMap(), try hostile(kind).fields] {
-        bundle.documents.append(
-          BundledDocument(
-            path: path("\(bundle.documents.count)"), fields: fields, version: time, byteCount: 1))
-      }
-      let store = try DocumentStore.openInMemory()
-      let view = LocalView(over: store)
-      #expect(throws: DocumentStoreError.self) { try view.load(bundle) }
-      #expect(try store.documents(rooms).isEmpty && !view.hasBundle("b", from: time))
-
-      let client = LocalView(over: try DocumentStore.openInMemory())
-      let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
-      let driver = try client.store.attach(remote)
-      #expect(throws: DocumentStoreError.self) { try client.load(bundle, through: driver) }
-      let failed = Locked<OfflineSyncError?>(nil)
-      driver.send(.collect(threshold: .max, percentile: 0)) { error in failed.withLock { $0 = error } }
-      driver.stop()
-      #expect(failed.withLock { $0 } == nil, "the database continues")
+    var bundle = BundleContents(id: "b", createTime: time)
+    for fields in [StoredMap(), try hostile(kind).fields] {
+      bundle.documents.append(
+        BundledDocument(
+          path: path("\(bundle.documents.count)"), fields: fields, version: time, byteCount: 1))
     }
+    let store = try DocumentStore.openInMemory()
+    let view = LocalView(over: store)
+    #expect(throws: DocumentStoreError.self) { try view.load(bundle) }
+    #expect(try store.documents(rooms).isEmpty && !view.hasBundle("b", from: time))
+
+    let client = LocalView(over: try DocumentStore.openInMemory())
+    let remote = try LoopbackRemote(authority: try DocumentStore.openInMemory())
+    let driver = try client.store.attach(remote)
+    #expect(throws: DocumentStoreError.self) { try client.load(bundle, through: driver) }
+    let failed = Locked<OfflineSyncError?>(nil)
+    driver.send(.collect(threshold: .max, percentile: 0)) { error in failed.withLock { $0 = error } }
+    driver.stop()
+    #expect(failed.withLock { $0 } == nil, "the database continues")
   }
 }

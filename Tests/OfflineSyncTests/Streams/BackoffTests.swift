@@ -33,42 +33,54 @@ import Testing
   // MARK: The delays
 
   @Test func theFirstAttemptIsImmediateAndBackoffGrowsToAMinute() {
+    var wrong: [String] = []
     for seed in Self.seeds {
       let pauses = Self.pauses(seed: seed)
-      #expect(pauses[0] == 0, "seed \(seed)")
-      #expect(Self.isWithinHalf(pauses, of: Self.bases), "seed \(seed): \(pauses)")
+      if pauses[0] != 0 || !Self.isWithinHalf(pauses, of: Self.bases) {
+        wrong.append("seed \(seed): \(pauses)")
+      }
     }
+    #expect(wrong == [])
   }
 
   @Test func backoffsDifferBetweenClientsAndCoverTheRange() {
     let all = Self.seeds.map { Self.pauses(seed: $0) }
     #expect(Set(all).count == all.count)
+    var wrong: [String] = []
     for place in [1, 5, Self.bases.count - 1] {
       let parts = all.map { $0[place] / Self.bases[place] }
-      #expect(parts.contains { $0 < 0.6 } && parts.contains { $0 > 1.4 }, "attempt \(place)")
+      if !parts.contains(where: { $0 < 0.6 }) || !parts.contains(where: { $0 > 1.4 }) {
+        wrong.append("attempt \(place): \(parts)")
+      }
       let mean = parts.reduce(0, +) / Double(parts.count)
-      #expect((0.9...1.1).contains(mean), "attempt \(place): \(mean)")
+      if !(0.9...1.1).contains(mean) { wrong.append("attempt \(place): mean \(mean)") }
     }
+    #expect(wrong == [])
     #expect(Self.pauses(seed: 7) == Self.pauses(seed: 7))
   }
 
   @Test func aSuccessResetsTheBackoff() {
-    for seed in Self.seeds {
+    let wrongSeeds = Self.seeds.filter { seed in
       var backoff = Backoff(seed: seed)
       _ = Self.pauses(&backoff)
       backoff.reset()
-      #expect(Self.isWithinHalf(Self.pauses(&backoff), of: Self.bases), "seed \(seed)")
+      return !Self.isWithinHalf(Self.pauses(&backoff), of: Self.bases)
     }
+    #expect(wrongSeeds == [])
   }
 
   @Test func anOverloadedRemoteGetsTheMaximumBackoffAtOnce() {
+    var wrong: [String] = []
     for seed in Self.seeds {
       var backoff = Backoff(seed: seed)
       backoff.wait()
-      #expect(Self.isWithinHalf(Self.pauses(&backoff, 3), of: [60, 60, 60]), "seed \(seed)")
+      let pauses = Self.pauses(&backoff, 3)
+      if !Self.isWithinHalf(pauses, of: [60, 60, 60]) { wrong.append("seed \(seed): \(pauses)") }
       backoff.reset()
-      #expect(backoff.next() == 0)
+      let next = backoff.next()
+      if next != 0 { wrong.append("seed \(seed): \(next) after a reset") }
     }
+    #expect(wrong == [])
   }
 
   // MARK: The streams
@@ -103,11 +115,13 @@ import Testing
     let engine = try engine()
     let listen = SyncEvent.listen(ListenerID(1), StructuredQuery(.document(path)), ListenRules())
     #expect(try pause(engine, listen) == 0)
+    var wrong: [String] = []
     for base in Self.bases.prefix(5) {
-      let pause = try pause(engine, .watchClosed(away))
-      #expect(isAbout(base, pause), "\(base)")
-      if base > 0 { #expect(try self.pause(engine, .timer(.watchBackoff)) == 0) }
+      let closed = try pause(engine, .watchClosed(away))
+      if !isAbout(base, closed) { wrong.append("\(base): \(String(describing: closed))") }
+      if base > 0, try pause(engine, .timer(.watchBackoff)) != 0 { wrong.append("\(base): not opened") }
     }
+    #expect(wrong == [])
     // Opening a stream does not count as a success yet.
     _ = try engine.handle(.watchOpened)
     #expect(isAbout(Self.bases[5], try pause(engine, .watchClosed(away))))
@@ -126,11 +140,13 @@ import Testing
     func write() -> SyncEvent { .write([.set(path, StoredMap())], at: time, nil) }
     #expect(try pause(engine, write()) == 0)
     _ = try engine.handle(write())
+    var wrong: [String] = []
     for base in Self.bases.prefix(5) {
-      let pause = try pause(engine, .writeClosed(away))
-      #expect(isAbout(base, pause), "\(base)")
-      if base > 0 { #expect(try self.pause(engine, .timer(.writeBackoff)) == 0) }
+      let closed = try pause(engine, .writeClosed(away))
+      if !isAbout(base, closed) { wrong.append("\(base): \(String(describing: closed))") }
+      if base > 0, try pause(engine, .timer(.writeBackoff)) != 0 { wrong.append("\(base): not opened") }
     }
+    #expect(wrong == [])
     // A handshake does not count as a success yet.
     _ = try engine.handle(.writeOpened)
     _ = try engine.handle(.handshakeComplete(token: [1]))
