@@ -1,4 +1,6 @@
 // Queries of the collection that belongs to a type.
+//
+// Each static method forwards to the step with the same name in DataSource+QuerySteps.swift.
 
 public import FirebaseFirestore
 

@@ -27,6 +27,7 @@ extension DataSource {
       self.dictionaryFilter = dictionaryFilter
     }
 
+    /// Returns an object query for `query`, which is this query after one more step. Predicates are kept.
     func refined(_ query: FirebaseFirestore.Query) -> Query {
       Query(query, from: _originalQuery, dictionaryFilter: dictionaryFilter)
     }
