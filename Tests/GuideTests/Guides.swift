@@ -19,7 +19,7 @@ struct BackupGuide {
   }
 }
 
-/// docs/guides/beyond-firestore.md
+/// docs/guides/beyond-firestore.md, and the write queue in docs/guides/offline.md
 struct BeyondFirestoreGuide {
   func openShop(in folder: URL) throws -> Firestore {
     let settings = FirestoreSettings()
