@@ -288,7 +288,7 @@ import Testing
     try forged.useWithoutTrapping()
   }
 
-  @Test(arguments: 0..<60 as Range<UInt64>)
+  @Test(arguments: 0..<24 as Range<UInt64>)
   func noCraftedPageTrapsTheProcess(seed: UInt64) throws {
     var rng = SeededRandom(seed: seed)
     let machine = try Self.flushedStore()

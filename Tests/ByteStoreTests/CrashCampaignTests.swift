@@ -6,9 +6,9 @@ import Testing
 
 struct CrashCampaignTests {
   @Test func noCrashAndNoFaultLosesAnything() {
-    let summary = CrashCampaign.run(states: 2_000, seed: 4, commitsWaiting: commitsWaiting)
+    let summary = CrashCampaign.run(states: 1_200, seed: 4, commitsWaiting: commitsWaiting)
     #expect(summary.findings.isEmpty, "\(summary)")
-    #expect(summary.states >= 2_000)
+    #expect(summary.states >= 1_200)
     let missing = DiskOperation.allCases.filter { summary.crashes[$0, default: 0] == 0 }
     #expect(missing.isEmpty, "no crash before any of them")
     // Background jobs run, and some of them run between the steps of other jobs.
@@ -63,7 +63,7 @@ struct CrashCampaignTests {
 
 struct CorruptionMatrixTests {
   @Test func noDamageGoesUndetected() {
-    let summary = CorruptionMatrix.run(flips: .random(300), seed: 1)
+    let summary = CorruptionMatrix.run(flips: .random(120), seed: 1)
     #expect(summary.harm == 0, "\(summary)")
     #expect(summary.byPart.filter { $0.counts.all <= 100 }.map { $0.name } == [], "hardly damaged")
     #expect(summary.byPart.filter { $0.counts.detected == 0 }.map { $0.name } == [], "no damage was noticed")

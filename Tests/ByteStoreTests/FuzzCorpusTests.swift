@@ -12,7 +12,7 @@ import Testing
     let target = try #require(FuzzCampaign.targets.first { $0.name == name })
     let inputs = try kept(name)
     #expect(!inputs.isEmpty)
-    let count = target.init(seed: 1).seeds.count + inputs.count + 20
+    let count = target.init(seed: 1).seeds.count + inputs.count + 5
     let summary = FuzzCampaign.run(target, seed: 1, corpus: inputs) { $0 >= count }
     #expect(summary.finding == nil)
     #expect(summary.answers.count > 1, "all inputs are taken for the same")

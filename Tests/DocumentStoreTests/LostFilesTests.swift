@@ -4,8 +4,8 @@ import Harness
 import Testing
 
 @Suite struct LostFilesTests {
-  @Test(arguments: 1...3) func dataInTheOtherFilesIsRecovered(seed: UInt64) {
-    let summary = LostFiles.run(stores: 3, seed: seed)
+  @Test func dataInTheOtherFilesIsRecovered() {
+    let summary = LostFiles.run(stores: 3, seed: 1)
     #expect(summary.failures == 0, "\(summary)")
     #expect(summary.losses > 10, "\(summary)")
   }

@@ -6,7 +6,7 @@ import Testing
 
 struct BlobCampaignTests {
   @Test func noObjectIsLostOrLeaked() {
-    let summary = BlobCampaign.run(states: 600, seed: 1)
+    let summary = BlobCampaign.run(states: 300, seed: 1)
     #expect(summary.failures == 0, "\(summary.firstFailure ?? "")")
     #expect(summary.neverReached == [])
   }

@@ -33,12 +33,12 @@ import Testing
   }
 
   @Test func acknowledgedWritesSurviveAKilledProcess() throws {
-    let outcome = try Program("campaign").run("kill", "--rounds", "15", "--seed", "1")
+    let outcome = try Program("campaign").run("kill", "--rounds", "6", "--seed", "1")
     #expect(outcome.status == 0, "\(outcome.complaint)")
     // More rounds run where strace exists and file systems can be mounted.
     let line = try #require(outcome.output.split(separator: "\n").last)
     let run = try #require(Int(line.split(separator: " ")[1]))
-    #expect(run >= (Self.strace == nil ? 15 : 35))
+    #expect(run >= (Self.strace == nil ? 6 : 26))
     #expect(line == "kill: \(run) run, 0 failed")
   }
 }
