@@ -289,6 +289,23 @@ import Testing
     await database.close()
   }
 
+  /// The error is still in the callback queue when the instance is terminated.
+  @Test func aListenerOfAnInvalidQueryIsSilentAfterTermination() async throws {
+    let database = try TestDatabase()
+    let queue = database.firestore.settings.dispatchQueue
+    let (log, resume) = (Log(), DispatchSemaphore(value: 0))
+    queue.async { resume.wait() }
+    let registration = database.firestore.collection("__bad__").addSnapshotListener { _, error in
+      log.add("told \(error == nil)")
+    }
+    try await database.firestore.terminate()
+    resume.signal()
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+    #expect(log.lines == [])
+    registration.remove()
+    await database.close()
+  }
+
   @Test func optionsAreEqualByValue() {
     let options = SnapshotListenOptions()
     #expect(options.source == .default && !options.includeMetadataChanges)

@@ -180,6 +180,8 @@ final class LocalClient: FirestoreClient {
     return listening
   }
 
+  func addListener() -> Listening { listeners.add() }
+
   func forget(_ listening: Listening) { listeners.remove(listening) }
 
   func followUser(
