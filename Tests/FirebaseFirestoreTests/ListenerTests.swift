@@ -242,6 +242,44 @@ import Testing
     await database.close()
   }
 
+  /// The second commit replaces the snapshot of the third listener, which waits in the queue before the
+  /// in-sync event of the first commit.
+  @Test func noSnapshotsInSyncEventComesInTheMiddleOfARound() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let document = firestore.document("a/b")
+    let (log, resume) = (Log(), DispatchSemaphore(value: 0))
+    let (held, sync) = (Events<NSNull>(), Events<NSNull>())
+    for listener in 1...3 {
+      _ = document.addSnapshotListener { snapshot, _ in
+        let n = snapshot?["n"] as? Int ?? 0
+        log.add("listener \(listener) \(n)")
+        guard listener == 2, n == 1 else { return }
+        held.add(NSNull(), nil)
+        resume.wait()
+      }
+    }
+    _ = firestore.addSnapshotsInSyncListener {
+      log.add("sync")
+      sync.add(NSNull(), nil)
+    }
+    _ = await sync.next
+    log.clear()
+    document.setData(["n": 1], completion: nil)
+    _ = await held.next
+    // After this registration, the in-sync event of the first commit is in the queue.
+    _ = firestore.document("x/y").addSnapshotListener { _, _ in }
+    try await firestore.waitForPendingWrites()
+    document.setData(["n": 2], completion: nil)
+    try await firestore.waitForPendingWrites()
+    resume.signal()
+    _ = await sync.next
+    #expect(
+      log.lines == ["listener 1 1", "listener 2 1", "listener 3 2", "listener 1 2", "listener 2 2", "sync"])
+    #expect(await sync.rest(database) == 0)
+    await database.close()
+  }
+
   /// A snapshot from before the registration triggers no further in-sync event for the new listener.
   @Test func theFirstSnapshotsInSyncEventCoversEarlierSnapshots() async throws {
     let database = try TestDatabase()
@@ -286,6 +324,23 @@ import Testing
     try await database.firestore.terminate()
     registration.remove()
     #expect(await events.rest(database) == 0)
+    await database.close()
+  }
+
+  /// The error is still in the callback queue when the instance is terminated.
+  @Test func aListenerOfAnInvalidQueryIsSilentAfterTermination() async throws {
+    let database = try TestDatabase()
+    let queue = database.firestore.settings.dispatchQueue
+    let (log, resume) = (Log(), DispatchSemaphore(value: 0))
+    queue.async { resume.wait() }
+    let registration = database.firestore.collection("__bad__").addSnapshotListener { _, error in
+      log.add("told \(error == nil)")
+    }
+    try await database.firestore.terminate()
+    resume.signal()
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+    #expect(log.lines == [])
+    registration.remove()
     await database.close()
   }
 

@@ -57,6 +57,7 @@ import Testing
     case .later(.answer(let search)): "answer \(search.number)"
     case .startTimer(.search(let search), _): "timer of \(search.number)"
     case .startTimer(let timer, _): "timer \(timer)"
+    case .stopTimer(let timer): "stop \(timer)"
     case .progress(let number, let byteCount): "progress \(number): \(byteCount)"
     case .endChange(let number, .success): "end \(number)"
     case .endChange(let number, .failure(let error)): "end \(number): \(error)"
@@ -134,7 +135,8 @@ import Testing
     #expect(lines(.timer(.retry), &machine) == ["step 2"])
     #expect(lines(.step(2), &machine) == ["revert 1"])
     #expect(
-      lines(.recorded(change, outcome, .success(nil)), &machine) == ["end 1: cancelled", "cancelled: true"])
+      lines(.recorded(change, outcome, .success(nil)), &machine)
+        == ["stop patience(1)", "end 1: cancelled", "cancelled: true"])
     #expect(lines(.cancel(1, calls[1]), &machine) == ["cancelled: false"])
   }
 
@@ -150,6 +152,27 @@ import Testing
     #expect(lines(.wait(BlobCallID(value: 1)), &machine) == [])
     #expect(lines(.stop, &machine) == ["end of wait: stopped"])
     #expect(lines(.timer(.retry), &machine) == [])
+  }
+
+  @Test func thePatienceTimerStopsWhenItsChangeCompletes() throws {
+    var machine = BlobMachine([], seed: 1)
+    let change = try deletion(1, "a")
+    _ = lines(.queued(change, patience: 5_000_000), &machine)
+    _ = lines(.step(1), &machine)
+    #expect(lines(.sent(.success(.deleted(true))), &machine) == ["record 1"])
+    #expect(
+      lines(.recorded(change, .done(nil), .success(nil)), &machine) == ["stop patience(1)", "end 1"])
+    #expect(lines(.timer(.patience(1)), &machine) == [])
+  }
+
+  @Test func allPatienceTimersStopWithTheClient() throws {
+    var machine = BlobMachine([], seed: 1)
+    _ = lines(.queued(try deletion(1, "a"), patience: 5_000_000), &machine)
+    _ = lines(.queued(try deletion(2, "b"), patience: nil), &machine)
+    _ = lines(.queued(try deletion(3, "c"), patience: 5_000_000), &machine)
+    #expect(
+      lines(.stop, &machine)
+        == ["stop patience(1)", "end 1: stopped", "end 2: stopped", "stop patience(3)", "end 3: stopped"])
   }
 
   // MARK: Searches

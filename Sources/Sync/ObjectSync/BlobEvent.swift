@@ -142,6 +142,7 @@ enum BlobEffect: Sendable {
   /// Handles the event after everything that is already scheduled.
   case later(BlobEvent)
   case startTimer(BlobTimer, microseconds: Int64)
+  case stopTimer(BlobTimer)
 
   // To users.
   case progress(Int64, UInt64)

@@ -207,6 +207,8 @@ struct BlobMachine: StateMachine {
     if answers != watched.answersAtStart || held.contains(number) || isTakenBack {
       return startPatience(number)
     }
+    // The timer has fired, so `endWatch` does not have to stop it.
+    self.watched[number]?.patience = nil
     endWatch(number, .failure(.overdue(blockingError(of: number))))
   }
 
@@ -214,6 +216,7 @@ struct BlobMachine: StateMachine {
   @discardableResult
   private mutating func endWatch(_ number: Int64, _ result: Result<StoredObject?, BlobSyncError>) -> Bool {
     guard let watched = watched.removeValue(forKey: number) else { return false }
+    if watched.patience != nil { emit(.stopTimer(.patience(number))) }
     emit(.endChange(number, result))
     let isCancelled = if case .failure(.cancelled) = result { true } else { false }
     for call in watched.cancellations { emit(.endCancellation(call, isCancelled)) }

@@ -160,6 +160,7 @@ package final class BlobSync: @unchecked Sendable {
   package func stop(_ done: @escaping @Sendable () -> Void) {
     run { sync in
       sync.handle(.stop)
+      sync.driver.stopTimers()
       done()
     }
   }
@@ -235,6 +236,7 @@ package final class BlobSync: @unchecked Sendable {
     case .later(let event): scheduler.run { [weak self] in self?.handle(event) }
     case .startTimer(let timer, let microseconds):
       driver.start(timer, after: microseconds) { [weak self] in self?.handle(.timer(timer)) }
+    case .stopTimer(let timer): driver.stop(timer)
 
     case .progress(let number, let byteCount): watchers[number]?.progress(byteCount)
     case .endChange(let number, let result): watchers.removeValue(forKey: number)?.end(result)

@@ -45,6 +45,28 @@ import Testing
     #expect(second.withLock { $0 } == ["121", "122"])
   }
 
+  /// The listener is first called before any write that is issued after its registration completes.
+  @Test func aMissedRejectionIsDeliveredBeforeLaterWritesComplete() throws {
+    let client = try world.client(on: disk)
+    write(1...1, client)
+    let lines = Locked<[String]>([])
+    func issue(_ number: Int) {
+      client.write([.set(DocumentPath(unchecked: ["rooms", "\(number)"]), StoredMap())], .local) { _ in
+        lines.withLock { $0.append("write \(number)") }
+      }
+    }
+    issue(2)
+    let id = client.listenToRejections { result in
+      if case .success(let rejection) = result {
+        lines.withLock { $0 += rejection.paths.map { "rejection \($0.id)" } }
+      }
+    }
+    issue(3)
+    world.pass(seconds: 0)
+    #expect(lines.withLock { Array($0.prefix(3)) } == ["write 2", "rejection 1", "write 3"])
+    client.unlistenToRejections(id)
+  }
+
   @Test func aMissedRejectionIsDeliveredWhenItsUserReturns() throws {
     let client = try world.client(on: disk)
     client.send(.changeUser("ann"))

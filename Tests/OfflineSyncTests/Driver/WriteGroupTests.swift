@@ -68,6 +68,35 @@ import Testing
     #expect(ends.succeeded == Set(0..<6))
   }
 
+  /// The listener is first called before any write that is issued after its registration completes.
+  @Test func aQueueListenerSplitsTheGroupCommit() throws {
+    let client = try world.client(on: disk)
+    client.send(.disableNetwork)
+    world.pass()
+    let lines = Locked<[String]>([])
+    func issue(_ number: Int) {
+      client.write([.set(path(number), StoredMap())], .local) { _ in
+        lines.withLock { $0.append("write \(number)") }
+      }
+    }
+    issue(0)
+    let id = client.listenToQueue { result in
+      if case .success(let progress) = result {
+        lines.withLock { $0.append("\(progress.pendingCount) pending") }
+      }
+    }
+    issue(1)
+    world.pass(seconds: 0)
+    #expect(lines.withLock { Array($0.prefix(2)) } == ["write 0", "1 pending"])
+    // The removal also splits the group. The listener is called for the first of these two writes only.
+    lines.withLock { $0 = [] }
+    issue(2)
+    client.unlistenToQueue(id)
+    issue(3)
+    world.pass(seconds: 0)
+    #expect(lines.withLock { $0 } == ["3 pending", "write 2", "write 3"])
+  }
+
   /// Damages the document so that a write of the document fails. The last write of a group causes the sync,
   /// so even if the last write fails, the earlier writes must still become durable.
   private func damageNote(of place: Int, _ client: SyncDriver) throws {

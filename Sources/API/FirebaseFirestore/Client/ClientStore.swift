@@ -224,6 +224,24 @@ package final class ClientStore: Sendable {
     }
   }
 
+  // MARK: Listeners
+
+  /// Runs `body` on `queue`, the serial queue of the listeners, at a time when all listeners have received
+  /// the same commits. Must be called on the acknowledgement queue.
+  func whenInSync(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+    guard let documents = openView?.store else { return queue.async(execute: body) }
+    documents.afterLiveResults { offerCount in
+      queue.async { [self] in
+        // A snapshot that waits on the queue is replaced by the snapshot of a later commit. If this may have
+        // happened, some listeners have received that commit and others have not.
+        guard documents.liveOfferCount == offerCount else {
+          return acknowledgements.async { [self] in whenInSync(on: queue, body) }
+        }
+        body()
+      }
+    }
+  }
+
   // MARK: Waiting for writes
 
   /// The number of the last write issued. A read that starts now must see that write.

@@ -83,6 +83,9 @@ package protocol FirestoreClient: AnyObject, Sendable {
     making snapshots: SnapshotMaker<Snapshot>, handler: @escaping Answer<Snapshot>
   ) -> Listening
 
+  /// Creates a listener that is registered with the client until it is removed. `silence` ends it.
+  func addListener() -> Listening
+
   /// Calls `handler` on `queue`: once after the registration, and then after each round of snapshots. All
   /// in-sync listeners must use the same queue.
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening
@@ -191,8 +194,12 @@ extension FirestoreClient {
     switch query {
     case .success(let query): return listen(to: query, rules, on: queue, making: snapshots, handler: handler)
     case .failure(let error):
-      let listening = Listening { _ in }
-      queue.async { listening.call { handler(.failure(error)) } }
+      let listening = addListener()
+      queue.async {
+        listening.call { handler(.failure(error)) }
+        // The removal ends loops over the snapshots, which must receive the error first.
+        listening.remove()
+      }
       return listening
     }
   }

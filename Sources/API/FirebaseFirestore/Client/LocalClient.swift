@@ -8,7 +8,8 @@
 //    calls do not wait for the index. Commits that are acknowledged meanwhile are part of the listener's
 //    first snapshot.
 // 4. A commit puts the snapshots for all listeners on their queues. After the last of these snapshots, each
-//    in-sync listener is called once for the commit.
+//    in-sync listener is called once for the commit. If another commit has changed a snapshot by then, the
+//    in-sync listeners are called after the snapshots of that commit.
 
 import ByteStore
 import DocumentStore
@@ -180,6 +181,8 @@ final class LocalClient: FirestoreClient {
     return listening
   }
 
+  func addListener() -> Listening { listeners.add() }
+
   func forget(_ listening: Listening) { listeners.remove(listening) }
 
   func followUser(
@@ -193,8 +196,8 @@ final class LocalClient: FirestoreClient {
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
     let listening = listeners.add(onRemoval: { [weak announcements] in announcements?.remove($0) })
     let call: @Sendable () -> Void = { listening.call(handler) }
-    store.inOrder { [listeners, announcements] _ in
-      queue.async {
+    store.inOrder { [store, listeners, announcements] _ in
+      store.whenInSync(on: queue) {
         // The first call of an in-sync listener covers every snapshot that was delivered before it. Those
         // snapshots cause no further call.
         announcements.add(listening, on: queue, call)
@@ -210,10 +213,7 @@ final class LocalClient: FirestoreClient {
   private func announceSync() {
     guard let queue = announcements.begin() else { return }
     store.acknowledgements.async { [store, announcements] in
-      // Wait for the commit whose listeners are being notified. After this wait, its snapshots are on the
-      // listeners' queues.
-      store.openView?.store.waitForFollowing()
-      queue.async {
+      store.whenInSync(on: queue) {
         for call in announcements.end() { call() }
       }
     }

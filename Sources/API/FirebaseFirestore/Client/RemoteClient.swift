@@ -329,6 +329,8 @@ final class RemoteClient: FirestoreClient {
     return listening
   }
 
+  func addListener() -> Listening { listeners.add() }
+
   func forget(_ listening: Listening) { listeners.remove(listening) }
 
   func followUser(

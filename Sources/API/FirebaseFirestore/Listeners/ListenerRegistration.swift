@@ -19,7 +19,7 @@ extension Listening: ListenerRegistration {}
 extension Firestore {
   /// Calls `listener` on the callback queue: once after all snapshots that are already being delivered, and
   /// then after each round of snapshots. A round ends when all listeners that a commit affects have been
-  /// called.
+  /// called. If commits arrive faster than the listeners handle them, several rounds end together.
   @discardableResult
   public func addSnapshotsInSyncListener(_ listener: @escaping () -> Void) -> any ListenerRegistration {
     let callback = Callback<Void> { _ in listener() }

@@ -16,6 +16,7 @@
 
 import ByteStore
 import Dispatch
+import Synchronization
 
 struct LiveAnswer {
   var documents: [StoredDocument]
@@ -66,6 +67,9 @@ final class LiveQueries: CommitObserver {
 
   private let publications: Publications
   private let state = Locked(State())
+  /// The number of times that a view offered a state to its listeners. Incremented under the lock before the
+  /// offer, and read without the lock.
+  private let offers = Atomic<UInt64>(0)
 
   private let pauses: (any StorePauses)?
 
@@ -82,6 +86,9 @@ final class LiveQueries: CommitObserver {
   /// The number of times the matcher returned a view for a change, whether or not the change affected the
   /// view.
   var visitCount: Int { state.withLock { $0.visits } }
+
+  /// The number of times that a view offered a state to its listeners.
+  var offerCount: UInt64 { offers.load(ordering: .acquiring) }
 
   // MARK: Listening
 
@@ -250,41 +257,50 @@ final class LiveQueries: CommitObserver {
 
   // MARK: Following
 
-  func observe() {
+  func observe() { state.withLock { applyCommits(&$0) } }
+
+  /// Applies the published commits, and calls `body` with the number of offers so far. `body` runs under the
+  /// lock, so a block that it puts on a queue comes between the states of two commits.
+  func afterCommits(_ body: (_ offerCount: UInt64) -> Void) {
     state.withLock { state in
-      var commits: [Publication] = []
+      applyCommits(&state)
+      body(offerCount)
+    }
+  }
+
+  private func applyCommits(_ state: inout State) {
+    var commits: [Publication] = []
+    swap(&commits, &state.queueStorage)
+    let time = publications.take(&commits)
+    defer {
+      commits.removeAll(keepingCapacity: commits.count <= Self.queueStorageMax)
       swap(&commits, &state.queueStorage)
-      let time = publications.take(&commits)
-      defer {
-        commits.removeAll(keepingCapacity: commits.count <= Self.queueStorageMax)
-        swap(&commits, &state.queueStorage)
-      }
-      guard !commits.isEmpty else { return }
-      let timeBefore = state.time
-      state.time = time
-      var touched: [ObjectIdentifier: LiveView] = [:]
-      var visits = 0
-      defer { state.visits += visits }
-      for commit in commits {
-        for place in commit.places {
-          let views = state.matcher.views(concernedBy: commit.effects.changes[place])
-          guard !views.isEmpty else { continue }
-          visits += views.count
-          let change = commit.effects.published(place)
-          for view in views {
-            view.apply(change, number: commit.number)
-            touched[ObjectIdentifier(view)] = view
-          }
-          for view in views { reregister(view, &state) }
+    }
+    guard !commits.isEmpty else { return }
+    let timeBefore = state.time
+    state.time = time
+    var touched: [ObjectIdentifier: LiveView] = [:]
+    var visits = 0
+    defer { state.visits += visits }
+    for commit in commits {
+      for place in commit.places {
+        let views = state.matcher.views(concernedBy: commit.effects.changes[place])
+        guard !views.isEmpty else { continue }
+        visits += views.count
+        let change = commit.effects.published(place)
+        for view in views {
+          view.apply(change, number: commit.number)
+          touched[ObjectIdentifier(view)] = view
         }
+        for view in views { reregister(view, &state) }
       }
-      guard !touched.isEmpty else { return }
-      // Sorted, so that a test with the same seed repeats the same run.
-      for view in touched.values.sorted(by: { $0.number < $1.number }) {
-        guard !view.isLoading else { continue }
-        if view.needsLoading { reload(view, shownAt: timeBefore, state: &state) }
-        report(view, state.time)
-      }
+    }
+    guard !touched.isEmpty else { return }
+    // Sorted, so that a test with the same seed repeats the same run.
+    for view in touched.values.sorted(by: { $0.number < $1.number }) {
+      guard !view.isLoading else { continue }
+      if view.needsLoading { reload(view, shownAt: timeBefore, state: &state) }
+      report(view, state.time)
     }
   }
 
@@ -308,6 +324,7 @@ final class LiveQueries: CommitObserver {
     let wasTold = view.wasNotified
     let changes = view.takeChanges()
     guard !changes.isEmpty || !wasTold else { return }
+    offers.wrappingAdd(1, ordering: .acquiringAndReleasing)
     for listener in view.listeners { listener.offer(view.results, changes, time: time) }
   }
 }

@@ -38,6 +38,16 @@ extension DocumentStore {
 
   /// Returns when the results of all published commits are on the listeners' queues.
   package func waitForFollowing() { live.wait() }
+
+  /// Puts the results of all published commits on the listeners' queues, and then calls `body` with the
+  /// number of offers so far. A block that `body` puts on a queue comes between the results of two commits.
+  ///
+  /// A result that waits on a queue before that block can still be replaced by the result of a later commit.
+  /// In that case, `liveOfferCount` differs from `offerCount` when the block runs.
+  package func afterLiveResults(_ body: (_ offerCount: UInt64) -> Void) { live.afterCommits(body) }
+
+  /// The number of times that a query offered a result to its listeners. It increases before each offer.
+  package var liveOfferCount: UInt64 { live.offerCount }
 }
 
 extension DocumentStore: LiveSource {

@@ -211,7 +211,7 @@ package final class SyncDriver: @unchecked Sendable {
   /// Calls the handler with the progress of the queue: now, and after each step that changes it.
   package func listenToQueue(_ handler: @escaping QueueHandler) -> ListenerID {
     let id = numbers.next()
-    scheduler.run { [self] in
+    enqueue { [self] in
       if let failure { return handler(.failure(failure)) }
       notifyQueueListeners()
       let progress = engine.progress
@@ -223,7 +223,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   package func unlistenToQueue(_ id: ListenerID) {
-    scheduler.run { [self] in
+    enqueue { [self] in
       // Releasing a handler may close the database, which calls back into this object.
       let gone = queueListeners.removeValue(forKey: id)
       withExtendedLifetime(gone) {}
@@ -242,7 +242,7 @@ package final class SyncDriver: @unchecked Sendable {
   /// rejections that occurred without a listener.
   package func listenToRejections(_ handler: @escaping RejectionHandler) -> ListenerID {
     let id = numbers.next()
-    scheduler.run { [self] in
+    enqueue { [self] in
       if let failure { return handler(.failure(failure)) }
       rejectionListeners[id] = handler
       notifyMissedRejections()
@@ -251,7 +251,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   package func unlistenToRejections(_ id: ListenerID) {
-    scheduler.run { [self] in
+    enqueue { [self] in
       let gone = rejectionListeners.removeValue(forKey: id)
       withExtendedLifetime(gone) {}
     }
