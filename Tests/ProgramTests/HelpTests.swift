@@ -81,7 +81,9 @@ import Testing
       ["watch", "unwatch", "help", "exit"].filter { !shell.contains("\"\($0)\"") } == [], "\(shell)")
     var wrong: [String] = []
     for name in ["get", "set", "delete", "ls", "query"] {
-      if try !dugout.run(name, "--help").output.contains("backticks") { wrong.append("\(name): backticks") }
+      if try !dugout.run(name, "--help").output.lowercased().contains("backticks") {
+        wrong.append("\(name): backticks")
+      }
     }
     for name in ["query", "explain"] {
       let examples = try dugout.run(name, "--help").output.split(separator: "\n")
