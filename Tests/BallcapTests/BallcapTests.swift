@@ -13,7 +13,7 @@ import Testing
 struct DefaultAppTrait: SuiteTrait, TestScoping {
   func provideScope(
     for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
-  ) async throws { try await Turn.defaultApp.during(body) }
+  ) async throws { try await AsyncMutex.defaultApp.during(body) }
 }
 
 extension Trait where Self == DefaultAppTrait {

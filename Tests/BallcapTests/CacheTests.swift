@@ -91,8 +91,8 @@ extension BallcapTests {
         },
         { try Document<User>(snapshot: try await $0.documentReference.getDocument()).data == nil },
         { ada in
-          let heard = Heard<Bool>()
-          let disposer: Disposer = ada.listen { found, _ in heard.hear(found == nil) }
+          let heard = CallbackValues<Bool>()
+          let disposer: Disposer = ada.listen { found, _ in heard.add(found == nil) }
           defer { disposer.dispose() }
           return await heard.next()
         },
@@ -148,13 +148,13 @@ extension BallcapTests {
       // The commit's result is unknown, so the cache looks the document up in the database.
       cache.setCommitted(nil, at: ada.documentReference, time: 0)
       #expect(ada.cache == User(name: "Ada"))
-      // Only a lookup that started after the commit settles an unknown result, however old the document is.
-      let before = try #require(CachedDocument.unknown(ada.documentReference).settled(at: nil))
+      // Only a lookup that started after the commit resolves an unknown result, however old the document is.
+      let before = try #require(CachedDocument.unknown(ada.documentReference).refreshed(at: nil))
       let unknown = CachedDocument.unknown(ada.documentReference)
       let time = CachedDocument.now
       while CachedDocument.now == time {}
-      let behind = try #require(unknown.settled(at: nil))
-      #expect(!before.settles(unknown) && behind.settles(unknown))
+      let behind = try #require(unknown.refreshed(at: nil))
+      #expect(!before.resolves(unknown) && behind.resolves(unknown))
       // A deleted document does not reappear.
       try await ada.delete()
       _ = try Document<User>(snapshot: old)

@@ -304,10 +304,10 @@ extension BallcapTests {
 
     @Test func newLoopDoesNotWaitForRetrievalsOfThePreviousLoop() async throws {
       try await save("a", 1)
-      let asked = Heard<Bool>()
+      let asked = CallbackValues<Bool>()
       // Only one task uses the source at a time.
       nonisolated(unsafe) let source = Document<Item>.order(by: "rank").dataSource()
-      source.retrieve { _, _, _ in asked.hear(true) }
+      source.retrieve { _, _, _ in asked.add(true) }
       let waiting = Task { for try await _ in source.changes {} }
       #expect(await asked.next())
       waiting.cancel()
@@ -351,9 +351,9 @@ extension BallcapTests {
     @Test func predicateQueryChangesLeadFromEachStateToTheNext() async throws {
       var rng = SeededRNG(seed: 11)
       for rank in 0..<8 { try await save("\(rank)", rank) }
-      let heard = Heard<QuerySnapshot>()
+      let heard = CallbackValues<QuerySnapshot>()
       let registration = Document<Item>.order(by: "rank").filter(using: isEven).listen { snapshot, _ in
-        if let snapshot { heard.hear(snapshot) }
+        if let snapshot { heard.add(snapshot) }
       }
       defer { registration.remove() }
       var rows: [String] = []
@@ -419,10 +419,10 @@ extension BallcapTests {
       _ = try await items.getDocuments(source: .server)
       var option = ItemSource.Option()
       option.skipsMetadataChanges = true
-      let (quiet, chatty) = (Heard<ItemSource.Snapshot>(), Heard<ItemSource.Snapshot>())
+      let (quiet, chatty) = (CallbackValues<ItemSource.Snapshot>(), CallbackValues<ItemSource.Snapshot>())
       let sources = [(option, quiet), (ItemSource.Option(), chatty)].map { option, heard in
         ItemSource.Query(items.order(by: "rank")).dataSource(option: option)
-          .onChanged { _, change in heard.hear(change) }.listen()
+          .onChanged { _, change in heard.add(change) }.listen()
       }
       for id in ["a", "b"] {
         try await items.document(id).setData(["name": id, "rank": 1])
@@ -480,11 +480,11 @@ extension BallcapTests {
 
     @Test func timeoutIsReportedOnTheCallbackQueue() async throws {
       try await save("a")
-      let told = Heard<Bool>()
+      let told = CallbackValues<Bool>()
       var option = ItemSource.Option()
       option.timeout = 0
       let source = Document<Item>.query.dataSource(option: option)
-        .onError { (_: QuerySnapshot?, _: DataSourceError) in told.hear(TestApp.isCallbackQueue) }
+        .onError { (_: QuerySnapshot?, _: DataSourceError) in told.add(TestApp.isCallbackQueue) }
         .retrieve { _, _, _ in }.listen()
       #expect(await told.next())
       app.onCallbackQueue { source.stop() }
@@ -493,12 +493,12 @@ extension BallcapTests {
     @Test func aLiveListIsObserved() async throws {
       try await save("a", 1)
       let list = LiveList(Document<Item>.order(by: "rank"))
-      func look() -> (ids: [String], changed: Heard<Bool>) {
-        let changed = Heard<Bool>()
+      func look() -> (ids: [String], changed: CallbackValues<Bool>) {
+        let changed = CallbackValues<Bool>()
         let ids = withObservationTracking {
           list.documents.keys
         } onChange: {
-          changed.hear(true)
+          changed.add(true)
         }
         return (ids, changed)
       }
@@ -512,13 +512,13 @@ extension BallcapTests {
       #expect(app.onCallbackQueue { look() }.ids == ["b", "a"])
       #expect(app.onCallbackQueue { list.error == nil && list.source.count == 2 })
       let broken = LiveList(ItemSource.Query(Firestore.firestore().collection("__reserved__")))
-      let failed = Heard<Bool>()
+      let failed = CallbackValues<Bool>()
       app.onCallbackQueue {
         withObservationTracking {
           _ = broken.error
           _ = broken.documents
         } onChange: {
-          failed.hear(true)
+          failed.add(true)
         }
       }
       #expect(await failed.next())

@@ -19,8 +19,8 @@ typealias ItemSource = DataSource<Document<Item>>
 extension BallcapTests {
   @Suite final class DataSources {
     private let app = TestApp()
-    private let heard = Heard<ItemSource.Snapshot>()
-    private let errors = Heard<any Error>()
+    private let heard = CallbackValues<ItemSource.Snapshot>()
+    private let errors = CallbackValues<any Error>()
     private var items: CollectionReference { Item.collectionReference }
 
     private func save(_ id: String, _ rank: Int = 0, name: String = "") async throws {
@@ -30,8 +30,8 @@ extension BallcapTests {
     private func delete(_ id: String) async throws { try await items.document(id).delete() }
 
     private func source(_ query: ItemSource.Query = Document<Item>.query) -> ItemSource {
-      query.dataSource().onChanged { [heard] _, snapshot in heard.hear(snapshot) }
-        .onError { [errors] (_, error: any Error) in errors.hear(error) }
+      query.dataSource().onChanged { [heard] _, snapshot in heard.add(snapshot) }
+        .onError { [errors] (_, error: any Error) in errors.add(error) }
     }
 
     private func ids(_ source: ItemSource) -> [String] { app.onCallbackQueue { source.documents.keys } }
@@ -74,22 +74,22 @@ extension BallcapTests {
     }
 
     @Test func documentsMatchTheSnapshotDuringTheCallback() async throws {
-      let sound = Heard<Bool>()
+      let sound = CallbackValues<Bool>()
       try await save("a")
       let source = Document<Item>.query.dataSource()
       var known: [String] = []
       source.onChanged { [unowned source] _, snapshot in
         let isSound = snapshot.before.keys == known && snapshot.after.keys == source.documents.keys
         known = source.documents.keys
-        sound.hear(isSound && TestApp.isCallbackQueue)
+        sound.add(isSound && TestApp.isCallbackQueue)
       }.listen()
       #expect(await sound.next())
-      var told: [Bool] = []
+      var callbackValue: [Bool] = []
       for index in 0..<5 {
         try await save("b\(index)")
-        told.append(await sound.next())
+        callbackValue.append(await sound.next())
       }
-      #expect(told == [true, true, true, true, true])
+      #expect(callbackValue == [true, true, true, true, true])
     }
 
     @Test func latestUpdateComesFirstUnlessTheQueryHasAnOrder() async throws {
@@ -167,14 +167,14 @@ extension BallcapTests {
     // MARK: Errors
 
     @Test func databaseErrorIsReportedOnTheCallbackQueue() async throws {
-      let told = Heard<Bool>()
+      let callbackValue = CallbackValues<Bool>()
       let source = ItemSource.Query(Firestore.firestore().collection("__reserved__")).dataSource()
-      source.onError { (_, _: any Error) in told.hear(TestApp.isCallbackQueue) }
+      source.onError { (_, _: any Error) in callbackValue.add(TestApp.isCallbackQueue) }
       source.listen()
-      #expect(await told.next())
+      #expect(await callbackValue.next())
       let isLast = await withCheckedContinuation { done in source.get { done.resume(returning: $0) } }
       #expect(!isLast)
-      #expect(await told.next())
+      #expect(await callbackValue.next())
       #expect(!source.isLast)
     }
 
@@ -218,11 +218,11 @@ extension BallcapTests {
     private final class Held: @unchecked Sendable {
       private var answers: [String: () -> Void] = [:]
       private let lock = NSLock()
-      let asked = Heard<String>()
+      let asked = CallbackValues<String>()
 
       func hold(_ id: String, _ answer: @escaping () -> Void) {
         lock.withLock { answers[id] = answer }
-        asked.hear(id)
+        asked.add(id)
       }
 
       func release(_ id: String) { lock.withLock { answers.removeValue(forKey: id) }?() }
@@ -232,8 +232,8 @@ extension BallcapTests {
       var option = ItemSource.Option()
       option.timeout = timeout
       return Document<Item>.order(by: "rank").dataSource(option: option)
-        .onChanged { [heard] _, snapshot in heard.hear(snapshot) }
-        .onError { [errors] (_, error: any Error) in errors.hear(error) }
+        .onChanged { [heard] _, snapshot in heard.add(snapshot) }
+        .onError { [errors] (_, error: any Error) in errors.add(error) }
         .retrieve { _, document, done in
           held.hold(document.documentID) { done(try? Document<Item>(snapshot: document)) }
         }.listen()
@@ -299,7 +299,7 @@ extension BallcapTests {
       try await save("a")
       try await save("b", 1)
       let query = Document<Item>.order(by: "rank")
-      let after = await told { heard in
+      let after = await callbackValue { heard in
         let source = query.dataSource().onChanged { _, snapshot in heard(snapshot.after.keys) }
         if isAwaited {
           source.retrieve { _, document in try? await Document<Item>.get(id: document.documentID) }.get()
@@ -319,7 +319,7 @@ extension BallcapTests {
       var option = ItemSource.Option()
       option.timeout = 0
       let (isAlive, life) = AsyncStream.makeStream(of: Void.self)
-      let error = await told { heard in
+      let error = await callbackValue { heard in
         let end = AtEnd { life.finish() }
         Document<Item>.query.dataSource(option: option).retrieve { _, _, _ in }
           .onError { (_, error: any Error) in withExtendedLifetime(end) { heard(error) } }.get()
@@ -403,21 +403,21 @@ extension BallcapTests {
       let source: ItemSource = [Document(id: "a"), Document(id: "b")]
       #expect(source.map(\.id) == ["a", "b"])
       source.sorted { $0.id < $1.id }
-      var told: [[String]] = []
+      var callbackValue: [[String]] = []
       source.onChanged { snapshot, change in
         #expect(snapshot == nil)
-        told.append(change.after.keys)
+        callbackValue.append(change.after.keys)
       }
       source.add(document: Document(id: "aa"))
       source.add(document: Document(id: "aa"))
       source.remove(document: Document(id: "b"))
       source.remove(document: Document(id: "b"))
-      #expect(told == [["a", "aa", "b"], ["a", "aa"]])
+      #expect(callbackValue == [["a", "aa", "b"], ["a", "aa"]])
       let silent = Document<Item>(id: "0")
       source.insert(silent)
       #expect(source.last === silent && source.count == 3)
       source.remove(silent)
-      #expect(told.count == 2 && source.documents.keys == ["a", "aa"])
+      #expect(callbackValue.count == 2 && source.documents.keys == ["a", "aa"])
       #expect(source.firstIndex(of: Document(id: "aa")) == 1)
       #expect(source.index { $0.id == "aa" } == 1)
       #expect(source.first?.id == "a" && source.startIndex == 0 && source.endIndex == 2)
@@ -495,12 +495,12 @@ extension BallcapTests {
       var option = ItemSource.Option()
       option.skipsMetadataChanges = true
       let empty = try await items.getDocuments()
-      let counts = Heard<Int>()
+      let counts = CallbackValues<Int>()
       for option in [ItemSource.Option(), option] {
         var count = 0
         let source = Document<Item>.query.dataSource(option: option).onChanged { _, _ in count += 1 }
         app.onCallbackQueue { for _ in 0..<3 { source.receive(empty, []) } }
-        counts.hear(count)
+        counts.add(count)
       }
       #expect(await counts.next() == 3)
       #expect(await counts.next() == 1)

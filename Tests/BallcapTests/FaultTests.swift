@@ -135,23 +135,23 @@ extension BallcapTests {
     /// Uses more waiting lists than a thread pool has threads.
     @Test func listsWaitingForRetrievalsOccupyNoThread() async throws {
       try await Document<User>(id: "ada").save()
-      let asked = Heard<Bool>()
+      let asked = CallbackValues<Bool>()
       let answers = Answers()
       let sources = (0..<200).map { _ in
         Document<User>.query.dataSource().retrieve { _, document, done in
           answers.keep { done(try? Document<User>(snapshot: document)) }
-          asked.hear(true)
+          asked.add(true)
         }.listen()
       }
       var asks: [Bool] = []
       for _ in sources { asks.append(await asked.next()) }
       #expect(asks == Array(repeating: true, count: 200))
-      let told = Heard<[String]>()
+      let told = CallbackValues<[String]>()
       let other = Document<User>.query.dataSource()
-        .onChanged { _, change in told.hear(change.after.keys) }
+        .onChanged { _, change in told.add(change.after.keys) }
         .listen()
       #expect(await told.next() == ["ada"])
-      app.onCallbackQueue { for source in sources { source.onChanged { _, _ in asked.hear(false) } } }
+      app.onCallbackQueue { for source in sources { source.onChanged { _, _ in asked.add(false) } } }
       answers.giveAll()
       asks = []
       for _ in sources { asks.append(await asked.next()) }
@@ -184,7 +184,7 @@ extension BallcapTests {
     @Test func manyThreadsMayUseFilesAndTheirTasks() async throws {
       Storage.storage().callbackQueue = Firestore.firestore().settings.dispatchQueue
       let place = Storage.storage().reference(withPath: "shared/file")
-      let ended = Heard<Void>()
+      let ended = CallbackValues<Void>()
       await withTaskGroup(of: Void.self) { group in
         for thread in 0..<8 {
           group.addTask {
@@ -193,7 +193,7 @@ extension BallcapTests {
               let file = File(place, data: bytes, mimeType: .plain)
               if file.data != bytes { Issue.record("a file has the bytes of another") }
               _ = (file.uploadTask, file.downloadTask)
-              if index % 20 == 0 { file.save { _, _ in ended.hear(()) } }
+              if index % 20 == 0 { file.save { _, _ in ended.add(()) } }
               if index % 33 == 0 { Ballcap.FileManager.shared.delete(key: file.path) }
             }
           }

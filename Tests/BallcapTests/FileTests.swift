@@ -291,11 +291,11 @@ extension BallcapTests {
       let large = file("batch/large", Data(count: 64 << 20))
       let batch = StorageBatch().save(large)
       batch.timeout = 0
-      let ended = Heard<(any Error)?>()
+      let ended = CallbackValues<(any Error)?>()
       let error = await outcome { done in
         // Commits on the callback queue, so that the timeout cannot fire before the observers are added.
         app.onCallbackQueue {
-          for file in batch.commit(done) { file.uploadTask?.observe(.failure) { ended.hear($0.error) } }
+          for file in batch.commit(done) { file.uploadTask?.observe(.failure) { ended.add($0.error) } }
         }
       }
       guard case StorageBatchError.timeout? = error as? StorageBatchError else {
@@ -340,14 +340,14 @@ extension BallcapTests {
 
     /// The bug: the timeout of a finished batch retained all bytes of the batch until the timeout fired.
     @Test func finishedBatchRetainsNoBytes() async throws {
-      let freed = Heard<Bool>()
+      let freed = CallbackValues<Bool>()
       func commit() async throws {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 1000, alignment: 1)
         let data = Data(
           bytesNoCopy: bytes.baseAddress!, count: 1000,
           deallocator: .custom { bytes, _ in
             bytes.deallocate()
-            freed.hear(true)
+            freed.add(true)
           })
         let file = file("batch/kept", data)
         try await StorageBatch().save(file).commit()
@@ -369,8 +369,8 @@ extension BallcapTests {
       #expect(error == nil)
       #expect(second.uploadTask != nil && second.uploadTask === task)
       // This observer is called last.
-      let ended = Heard<Bool>()
-      _ = task?.observe(.failure) { _ in ended.hear(true) }
+      let ended = CallbackValues<Bool>()
+      _ = task?.observe(.failure) { _ in ended.add(true) }
       task?.cancel()
       #expect(await ended.next())
       #expect(second.uploadTask == nil)

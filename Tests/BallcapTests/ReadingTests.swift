@@ -74,9 +74,9 @@ extension BallcapTests {
 
     @Test func theCacheAnswersBeforeTheServer() async throws {
       try await Player(id: "p").save()
-      let heard = Heard<Bool?>()
+      let heard = CallbackValues<Bool?>()
       Player(id: "p").get(.cacheThenServer) { player, _ in
-        heard.hear(player?.snapshot?.metadata.isFromCache)
+        heard.add(player?.snapshot?.metadata.isFromCache)
       }
       #expect(await heard.next() == true)
       #expect(await heard.next() == false)
@@ -142,8 +142,8 @@ extension BallcapTests {
     // MARK: Listening
 
     @Test func staticListenersGetANewObjectEachTime() async throws {
-      let heard = Heard<Player?>()
-      let disposer = Player.listen(id: "p") { player, _ in heard.hear(player) }
+      let heard = CallbackValues<Player?>()
+      let disposer = Player.listen(id: "p") { player, _ in heard.add(player) }
       #expect(await heard.next() == nil)
       try await Player(id: "p").save()
       let first = await heard.next()
@@ -155,10 +155,10 @@ extension BallcapTests {
     }
 
     @Test func aListeningObjectKeepsItsLastDataWhenItsDocumentIsDeleted() async throws {
-      let heard = Heard<Player?>()
+      let heard = CallbackValues<Player?>()
       let player = Player(id: "p")
       try await player.save()
-      let disposer: Disposer = player.listen { found, _ in heard.hear(found) }
+      let disposer: Disposer = player.listen { found, _ in heard.add(found) }
       #expect(await heard.next() === player)
       let other = Player(id: "p")
       other.data?.name = "other"
@@ -172,11 +172,11 @@ extension BallcapTests {
     }
 
     @Test func objectListensOnceAndIsNotRetainedByItsListener() async throws {
-      let heard = Heard<String?>()
+      let heard = CallbackValues<String?>()
       var player: Player? = Player(id: "p")
       weak let freed = player
       do {
-        let same: Player? = player?.listen { player, _ in heard.hear(player?.data?.name) }
+        let same: Player? = player?.listen { player, _ in heard.add(player?.data?.name) }
         #expect(same === player)
       }
       _ = await heard.next()

@@ -418,7 +418,7 @@ struct FullDiskTests {
   // MARK: On a real file system
 
   #if os(Linux)
-  @Test(.enabled(if: SmallMount.isPossible, "needs the right to mount a small tmpfs: run the tests as root"))
+  @Test(.enabled(if: SmallMount.isSupported, "needs the right to mount a small tmpfs: run the tests as root"))
   func realFullFileSystemFreesSpaceToo() throws {
     let mount = try SmallMount(megabytes: 4)
     defer { mount.unmount() }

@@ -49,7 +49,7 @@ import Testing
       try log.sync()
       let own = watched.blocked(since: start, until: .now)
       #expect(own.calls.dropFirst(made).map(\.isSync) == [false, true])
-      #expect(own.calls.dropFirst(made).allSatisfy { !$0.isOfRotation } && own.duration > .zero)
+      #expect(own.calls.dropFirst(made).allSatisfy { !$0.isPartOfRotation } && own.duration > .zero)
       let hasFailed = Locked(false)
       WorkerThread {
         do { try Self.writeAndSync("segment-3", in: directory) } catch { hasFailed.withLock { $0 = true } }
@@ -108,9 +108,9 @@ import Testing
     // These calls belong to the group in progress, to the flush's turn, to the commit's own group, and to the
     // next group.
     end("log", -5, 3)
-    blocking.willName("MANIFEST", by: 2)
+    blocking.willRename("MANIFEST", by: 2)
     end("MANIFEST", 2, 6, by: 2)
-    blocking.willName("MANIFEST", by: 2, isManifestInPlace: true)
+    blocking.willRename("MANIFEST", by: 2, isManifestInPlace: true)
     end("directory", 6, 7, by: 2)
     end("segment", 7, 20, by: 2)
     end("log", 20, 21, isSync: false)

@@ -177,8 +177,8 @@ import Testing
 
   @Test func updateValuesReportTheirFieldPath() throws {
     let time = FieldValue.serverTimestamp()
-    let alone = try UserData.value(from: time, at: ["a", "b"], in: nil)
-    #expect(alone.value == nil && alone.sentinels.map(\.path) == [["a", "b"]])
+    let single = try UserData.value(from: time, at: ["a", "b"], in: nil)
+    #expect(single.value == nil && single.sentinels.map(\.path) == [["a", "b"]])
     let mixed = try UserData.value(from: ["x": time, "y": 1], at: ["a", "b"], in: nil)
     #expect(mixed.value == .map(StoredMap([("y", .integer(1))])))
     #expect(mixed.sentinels.map(\.path) == [["a", "b", "x"]])
@@ -201,11 +201,11 @@ import Testing
     }
     let time = FieldValue.serverTimestamp()
     let outside = "FieldValue.serverTimestamp() can only be used with updateData() and setData()"
-    #expect(message(time, .alone) == outside)
-    #expect(message(["a": time], .alone) == "\(outside) (found in field a)")
+    #expect(message(time, .single) == outside)
+    #expect(message(["a": time], .single) == "\(outside) (found in field a)")
     #expect(message(["a": ["b c": time]], .inList) == "\(outside) (found in field a.`b c`)")
     var wrong: [String] = []
-    for place in [UserData.Place.alone, .inList] {
+    for place in [UserData.Place.single, .inList] {
       let messages = [message([time], place), message([1, ["a": [time]]], place)]
       if messages != [outside, outside] { wrong.append("\(place): \(messages)") }
     }
@@ -214,7 +214,7 @@ import Testing
     #expect(message(["a": time], .inArray) == outside)
     #expect(message(time, .inArray) == outside)
     #expect(message([1], .inArray) == "Nested arrays are not supported")
-    #expect(message([1], .alone) == nil)
+    #expect(message([1], .single) == nil)
     #expect(message(["a": [1]], .inArray) == nil)
   }
 

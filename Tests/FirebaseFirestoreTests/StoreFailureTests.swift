@@ -105,7 +105,7 @@ import Testing
   }
 
   #if os(Linux)
-  @Test(.enabled(if: SmallMount.isPossible, "needs the right to mount a small tmpfs: run the tests as root"))
+  @Test(.enabled(if: SmallMount.isSupported, "needs the right to mount a small tmpfs: run the tests as root"))
   func aFullDiskIsReportedWhileReadsAndDeletesAndOtherDatabasesWork() async throws {
     let mount = try SmallMount(megabytes: 24)
     defer { mount.unmount() }

@@ -39,7 +39,7 @@ extension StorageDownloadTask {
   func cancelAndDiscard() async {
     await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
       // The transfer calls this closure after the cleanup, on the same serial queue.
-      transfer.whenOver(of: self) { _ in done.resume() }
+      transfer.whenEnded(of: self) { _ in done.resume() }
       cancel()
     }
   }

@@ -85,7 +85,7 @@ struct TransferLifeTests {
     task.resume()
     let (client, app) = (bucket.storage.client, bucket.app)
     async let closing = app.delete()
-    while client.doing({}) { await Task.yield() }
+    while client.performIfOpen({}) { await Task.yield() }
     worker.releaseAll()
     _ = await closing
     #expect(!notes.all.contains("discard"))
@@ -103,7 +103,7 @@ struct TransferLifeTests {
       _ = await app.delete()
       notes.add("closed")
     }
-    while client.doing({}) { await Task.yield() }
+    while client.performIfOpen({}) { await Task.yield() }
     worker.releaseAll()
     await closing.value
     #expect(notes.all.filter { $0 != "prepare" && $0 != "stop" } == ["discard", "closed"])
@@ -119,12 +119,12 @@ struct TransferLifeTests {
     _ = try client.objects()
     let sync = try #require(client.sync)
     let path = ObjectPath(bucket: "dugout", name: try ObjectName("a"))
-    let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: 3_600_000_000)
+    let wanted = BlobSync.FetchRequest(fetchesContent: true, timeout: 3_600_000_000)
     let search = sync.find(path, wanted) { result in
       if case .failure(.cancelled) = result { notes.add("cancelled") } else { notes.add("ended otherwise") }
     }
-    client.clean(on: DispatchQueue(label: "dugout.test.cleaning")) {
-      while client.doing({}) { WorkerThread.yield() }
+    client.runCleanup(on: DispatchQueue(label: "dugout.test.cleaning")) {
+      while client.performIfOpen({}) { WorkerThread.yield() }
       // If the close did not wait for the cleanup, the close would end the search during this wait.
       _ = notes.hasLine(milliseconds: 300)
       sync.giveUp(search)
@@ -261,10 +261,10 @@ struct TransferLifeTests {
   /// Guards against an answer that is delivered only to the finished run, while the next run waits for it.
   @Test func anAnswerIsDeliveredToWaitersAddedLater() {
     let answer = RemoteAnswer<Int>()
-    answer.whenNew { [notes] in notes.add("first run") }
+    answer.whenChanged { [notes] in notes.add("first run") }
     answer.end(1)
-    answer.whenNew { [notes] in notes.add("second run") }
-    answer.whenNew { [notes] in notes.add("third run") }
+    answer.whenChanged { [notes] in notes.add("second run") }
+    answer.whenChanged { [notes] in notes.add("third run") }
     #expect(notes.all == ["first run", "second run", "third run"])
   }
 
@@ -277,12 +277,12 @@ struct TransferLifeTests {
   private func uploader(_ name: String, _ url: URL) -> UploadWorker {
     UploadWorker(
       bucket.storage.client, StoragePath(bucket: "dugout", object: name), attributes: ObjectAttributes(),
-      { () throws(StorageError) in try UploadFile(url) }, patience: 0)
+      { () throws(StorageError) in try UploadFile(url) }, timeout: 0)
   }
 
   private func downloader(_ name: String, _ target: any DownloadTarget) -> DownloadWorker {
     DownloadWorker(
-      bucket.storage.client, StoragePath(bucket: "dugout", object: name), target: target, patience: 0)
+      bucket.storage.client, StoragePath(bucket: "dugout", object: name), target: target, timeout: 0)
   }
 
   /// A paused download has no open file, so the content it was reading may have been deleted before it
@@ -385,14 +385,14 @@ struct TransferLifeTests {
     func overdueWorker(_ name: String) async throws -> UploadWorker {
       let worker = UploadWorker(
         client, StoragePath(bucket: "dugout", object: name), attributes: ObjectAttributes(),
-        { UploadData(Data(name.utf8)) }, patience: 0)
+        { UploadData(Data(name.utf8)) }, timeout: 0)
       try worker.prepare()
       var failure: StorageError?
       var step = TransferStep.more
       while failure == nil, step != .none {
         if step == .waiting {
           await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-            worker.whenNew { done.resume() }
+            worker.whenChanged { done.resume() }
           }
         }
         do throws(StorageError) { step = try worker.advance() } catch { failure = error }
@@ -431,7 +431,7 @@ struct TransferLifeTests {
     upload.leave()
     func worker(_ bytes: Data) throws -> UploadWorker {
       let worker = UploadWorker(
-        client, path, attributes: ObjectAttributes(), { UploadData(bytes) }, patience: 0)
+        client, path, attributes: ObjectAttributes(), { UploadData(bytes) }, timeout: 0)
       try worker.prepare()
       return worker
     }
@@ -461,7 +461,7 @@ struct TransferLifeTests {
       var attributes = ObjectAttributes()
       attributes.contentType = type
       let path = StoragePath(bucket: "dugout", object: "a")
-      let worker = UploadWorker(client, path, attributes: attributes, { UploadData(bytes) }, patience: 0)
+      let worker = UploadWorker(client, path, attributes: attributes, { UploadData(bytes) }, timeout: 0)
       try worker.prepare()
       for _ in 0..<steps { _ = try worker.advance() }
       try worker.stop()

@@ -284,10 +284,10 @@ import Testing
   // MARK: The default app
 
   @Test func defaultAppExamplesRun() async throws {
-    await Turn.defaultApp.take()
+    await AsyncMutex.defaultApp.acquire()
     let outcome: Result<Void, any Error>
     do { outcome = .success(try await useDefaultApp()) } catch { outcome = .failure(error) }
-    await Turn.defaultApp.giveBack()
+    await AsyncMutex.defaultApp.release()
     try outcome.get()
   }
 

@@ -84,7 +84,7 @@ struct ObjectSweepTests {
     for number in 0..<4 { _ = try store.objects.delete(path("\(number)")) }
     #expect(store.objects.isSweepDue)
     let failures = Locked<[String]>([])
-    watched.beforeNextNames {
+    watched.beforeNextListing {
       for number in 4..<8 {
         do {
           _ = try store.objects.delete(path("\(number)"))

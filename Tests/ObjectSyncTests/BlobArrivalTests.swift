@@ -11,7 +11,7 @@ import Testing
 struct BlobArrivalTests {
   private static let byteCount: UInt64 = 4 << 20
   private static let half: UInt64 = 2 << 20
-  private static let patience: Int64 = 600_000_000
+  private static let timeout: Int64 = 600_000_000
 
   private let remote = LoopbackBlobRemote(countingFrom: 0)
   private let ends = Locked<[String]>([])
@@ -30,9 +30,9 @@ struct BlobArrivalTests {
 
   @discardableResult
   private func begin(
-    _ client: BlobClient, patience: Int64 = BlobArrivalTests.patience
+    _ client: BlobClient, timeout: Int64 = BlobArrivalTests.timeout
   ) throws -> BlobSync.Search {
-    let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: patience)
+    let wanted = BlobSync.FetchRequest(fetchesContent: true, timeout: timeout)
     return client.sync.find(try client.path("a"), wanted) { [ends] result in
       let line =
         switch result {
@@ -219,7 +219,7 @@ struct BlobArrivalTests {
 
   @Test func aPartStagedBeforeATimeoutIsResumed() throws {
     let client = try clientWithHalf()
-    client.scheduler.play(for: Self.patience + 1_000_000)
+    client.scheduler.play(for: Self.timeout + 1_000_000)
     #expect(ends.withLock { $0 } == ["unavailable"])
     #expect(try client.objects.arrivals().count == 1)
     remote.stall(name: "a", from: nil)

@@ -73,7 +73,7 @@ import Testing
     case .searchProgress(let search, let byteCount, _): "progress of \(search.number): \(byteCount)"
     case .endSearch(let search, .success(.here)): "end of \(search.number): here"
     case .endSearch(let search, let result): "end of \(search.number): \(result)"
-    case .askPage(_, _, let prefix, let last, let count): "ask \(prefix) after \(last ?? ""), \(count)"
+    case .requestPage(_, _, let prefix, let last, let count): "ask \(prefix) after \(last ?? ""), \(count)"
     case .readWaiting(_, let folder, _, let end): "waiting in \(folder.prefix) up to \(end ?? "the end")"
     case .endListing(_, .success(let page)): "page \(page.entries), \(page.next ?? "last")"
     default: "\(effect)"
@@ -87,7 +87,7 @@ import Testing
     let piece = BlobMachine.pieceBytes
     let change = try put(1, "a", UInt64(piece) + 10)
     #expect(lines(.start, &machine) == [])
-    #expect(lines(.queued(change, patience: nil), &machine) == ["step 1"])
+    #expect(lines(.queued(change, timeout: nil), &machine) == ["step 1"])
     #expect(lines(.step(1), &machine) == ["offset of s1"])
     #expect(lines(.sent(.success(.offset(0))), &machine) == ["step 2"])
     #expect(lines(.step(2), &machine) == ["append \(piece) at 0 to s1"])
@@ -95,9 +95,9 @@ import Testing
     #expect(lines(.step(3), &machine) == ["append 10 at \(piece) to s1"])
     #expect(lines(.sent(.success(.appended)), &machine) == ["progress 1: \(piece + 10)", "step 4"])
     #expect(lines(.step(4), &machine) == ["finish s1"])
-    let standing = remoteObject("a", 0).standing
-    #expect(lines(.sent(.success(.finished(standing))), &machine) == ["record 1", "close content"])
-    let recorded = BlobEvent.recorded(change, .done(standing), .success(nil))
+    let reportedMetadata = remoteObject("a", 0).reportedMetadata
+    #expect(lines(.sent(.success(.finished(reportedMetadata))), &machine) == ["record 1", "close content"])
+    let recorded = BlobEvent.recorded(change, .done(reportedMetadata), .success(nil))
     #expect(lines(recorded, &machine) == ["end 1"])
   }
 
@@ -106,7 +106,7 @@ import Testing
     #expect(lines(.start, &machine) == ["step 1"])
     #expect(lines(.step(1), &machine) == ["delete a"])
     #expect(lines(.sent(.failure(Self.unreachable)), &machine) == ["timer retry"])
-    #expect(lines(.queued(try deletion(2, "b"), patience: nil), &machine) == [])
+    #expect(lines(.queued(try deletion(2, "b"), timeout: nil), &machine) == [])
     #expect(lines(.timer(.retry), &machine) == ["step 2"])
     #expect(lines(.step(2), &machine) == ["delete a"])
     // The first attempt may have deleted the object.
@@ -124,30 +124,30 @@ import Testing
   @Test func aCancellationRevertsTheChangeAndReportsAfterItsEnd() throws {
     var machine = BlobMachine([], seed: 1)
     let change = try put(1, "a", 10)
-    _ = lines(.queued(change, patience: 5_000_000), &machine)
+    _ = lines(.queued(change, timeout: 5_000_000), &machine)
     let calls = [BlobCallID(value: 1), BlobCallID(value: 2)]
     #expect(lines(.cancel(1, calls[0]), &machine) == ["abandon s1", "revert 1"])
     let outcome = ChangeOutcome.reverted(.cancelled)
     let full = DocumentStoreError.full(StorageEvidence(message: "There is no space."))
     #expect(lines(.recorded(change, outcome, .failure(full)), &machine) == ["timer retry"])
     // A change that is being reverted is not overdue.
-    #expect(lines(.timer(.patience(1)), &machine) == ["timer patience(1)"])
+    #expect(lines(.timer(.timeout(1)), &machine) == ["timer timeout(1)"])
     #expect(lines(.timer(.retry), &machine) == ["step 2"])
     #expect(lines(.step(2), &machine) == ["revert 1"])
     #expect(
       lines(.recorded(change, outcome, .success(nil)), &machine)
-        == ["stop patience(1)", "end 1: cancelled", "cancelled: true"])
+        == ["stop timeout(1)", "end 1: cancelled", "cancelled: true"])
     #expect(lines(.cancel(1, calls[1]), &machine) == ["cancelled: false"])
   }
 
   @Test func anUnansweredChangeBecomesOverdue() throws {
     var machine = BlobMachine([], seed: 1)
     #expect(
-      lines(.queued(try deletion(1, "a"), patience: 1), &machine) == ["timer patience(1)", "step 1"])
+      lines(.queued(try deletion(1, "a"), timeout: 1), &machine) == ["timer timeout(1)", "step 1"])
     _ = lines(.step(1), &machine)
     _ = lines(.sent(.failure(Self.unreachable)), &machine)
     #expect(
-      lines(.timer(.patience(1)), &machine)
+      lines(.timer(.timeout(1)), &machine)
         == ["end 1: \(BlobSyncError.overdue(Self.unreachable))"])
     #expect(lines(.wait(BlobCallID(value: 1)), &machine) == [])
     #expect(lines(.stop, &machine) == ["end of wait: stopped"])
@@ -157,22 +157,22 @@ import Testing
   @Test func thePatienceTimerStopsWhenItsChangeCompletes() throws {
     var machine = BlobMachine([], seed: 1)
     let change = try deletion(1, "a")
-    _ = lines(.queued(change, patience: 5_000_000), &machine)
+    _ = lines(.queued(change, timeout: 5_000_000), &machine)
     _ = lines(.step(1), &machine)
     #expect(lines(.sent(.success(.deleted(true))), &machine) == ["record 1"])
     #expect(
-      lines(.recorded(change, .done(nil), .success(nil)), &machine) == ["stop patience(1)", "end 1"])
-    #expect(lines(.timer(.patience(1)), &machine) == [])
+      lines(.recorded(change, .done(nil), .success(nil)), &machine) == ["stop timeout(1)", "end 1"])
+    #expect(lines(.timer(.timeout(1)), &machine) == [])
   }
 
   @Test func allPatienceTimersStopWithTheClient() throws {
     var machine = BlobMachine([], seed: 1)
-    _ = lines(.queued(try deletion(1, "a"), patience: 5_000_000), &machine)
-    _ = lines(.queued(try deletion(2, "b"), patience: nil), &machine)
-    _ = lines(.queued(try deletion(3, "c"), patience: 5_000_000), &machine)
+    _ = lines(.queued(try deletion(1, "a"), timeout: 5_000_000), &machine)
+    _ = lines(.queued(try deletion(2, "b"), timeout: nil), &machine)
+    _ = lines(.queued(try deletion(3, "c"), timeout: 5_000_000), &machine)
     #expect(
       lines(.stop, &machine)
-        == ["stop patience(1)", "end 1: stopped", "end 2: stopped", "stop patience(3)", "end 3: stopped"])
+        == ["stop timeout(1)", "end 1: stopped", "end 2: stopped", "stop timeout(3)", "end 3: stopped"])
   }
 
   // MARK: Searches
@@ -180,7 +180,7 @@ import Testing
   /// Starts a search for a content that only the remote has.
   private func find(_ number: Int, _ machine: inout BlobMachine) throws -> [String] {
     let search = BlobSync.Search(number: number)
-    let limits = FetchLimits(fetchesContent: true, bytesMax: .max, patience: 10_000_000)
+    let limits = FetchLimits(fetchesContent: true, bytesMax: .max, timeout: 10_000_000)
     _ = machine.handle(.find(search, try path("\(number)"), limits))
     _ = machine.handle(.localRead(search, .lookUp, .success(LocalObject())))
     return lines(.described(search, LocalObject(), .success(remoteObject("\(number)", 3))), &machine)

@@ -199,10 +199,10 @@ struct BlobSyncTests {
     let client = try Client(remote)
     try putAtRemote(bytes(3000), "a")
     let answers = Locked<[String]>([])
-    func update(patience: Int64) throws {
+    func update(timeout: Int64) throws {
       var changes = AttributeChanges()
       changes.set(.contentType, "text/new")
-      client.sync.updateAtRemote(try client.path("a"), changes, patience: patience) { result in
+      client.sync.updateAtRemote(try client.path("a"), changes, timeout: timeout) { result in
         let line =
           switch result {
           case .success(let object): object?.contentType ?? "none"
@@ -213,7 +213,7 @@ struct BlobSyncTests {
       }
     }
     remote.isReachable = false
-    for patience in [0, 5_000_000, 60_000_000] as [Int64] { try update(patience: patience) }
+    for timeout in [0, 5_000_000, 60_000_000] as [Int64] { try update(timeout: timeout) }
     client.scheduler.play(for: 0)
     #expect(answers.withLock { $0 } == ["unavailable"])
     client.scheduler.play(for: 6_000_000)
@@ -224,7 +224,7 @@ struct BlobSyncTests {
     #expect(try remote.object(bucket: "bucket", name: "a").contentType == "text/new")
     // An update that is still waiting at shutdown ends with `stopped`.
     remote.isReachable = false
-    try update(patience: 60_000_000)
+    try update(timeout: 60_000_000)
     client.scheduler.play(for: 0)
     client.sync.stop {}
     client.scheduler.play(for: 0)
@@ -323,7 +323,7 @@ struct BlobSyncTests {
     try putAtRemote(bytes(700_000), "a")
     let client = try Client(wrong)
     let answers = Locked<[Bool]>([])
-    let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: 20_000_000)
+    let wanted = BlobSync.FetchRequest(fetchesContent: true, timeout: 20_000_000)
     client.sync.find(try client.path("a"), wanted) { result in
       answers.withLock { answers in
         if case .failure(.remote(.unavailable)) = result {
@@ -360,7 +360,7 @@ struct BlobSyncTests {
     let client = try Client(remote)
     remote.isReachable = false
     var watcher = ends.watcher("a")
-    watcher.patience = 5_000_000
+    watcher.timeout = 5_000_000
     _ = try client.sync.put(try client.upload(bytes(3000), "a"), token: "token", watcher: watcher)
     client.scheduler.play(for: 4_000_000)
     #expect(ends.all.isEmpty)
@@ -488,7 +488,7 @@ struct BlobSyncTests {
     try putAtRemote(bytes(1_500_000), "a")
     let steps = Locked<[UInt64]>([])
     let result = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
-    let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: 60_000_000) { done, total in
+    let wanted = BlobSync.FetchRequest(fetchesContent: true, timeout: 60_000_000) { done, total in
       #expect(total == 1_500_000)
       steps.withLock { $0.append(done) }
     }
@@ -511,8 +511,7 @@ struct BlobSyncTests {
     let client = try Client(remote)
     remote.isReachable = false
     let result = Locked<Result<BlobSync.Found, BlobSyncError>?>(nil)
-    client.sync.find(try client.path("a"), BlobSync.FetchRequest(fetchesContent: true, patience: 30_000_000))
-    {
+    client.sync.find(try client.path("a"), BlobSync.FetchRequest(fetchesContent: true, timeout: 30_000_000)) {
       end in
       result.withLock { $0 = end }
     }

@@ -19,8 +19,8 @@ struct BlobTroubleTests {
 
     func add(_ line: String) { lines.withLock { $0.append(line) } }
 
-    func watcher(_ name: String, patience: Int64? = nil) -> BlobSync.Watcher {
-      BlobSync.Watcher(patience: patience) { [self] result in
+    func watcher(_ name: String, timeout: Int64? = nil) -> BlobSync.Watcher {
+      BlobSync.Watcher(timeout: timeout) { [self] result in
         switch result {
         case .success: add("\(name): done")
         case .failure(.store(.failed)): add("\(name): unreadable")
@@ -61,10 +61,10 @@ struct BlobTroubleTests {
 
   // MARK: Stalled downloads
 
-  private func find(_ name: String, _ client: BlobClient, patience: Int64, _ steps: Locked<[UInt64]>? = nil)
+  private func find(_ name: String, _ client: BlobClient, timeout: Int64, _ steps: Locked<[UInt64]>? = nil)
     throws
   {
-    let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: patience) { done, _ in
+    let wanted = BlobSync.FetchRequest(fetchesContent: true, timeout: timeout) { done, _ in
       steps?.withLock { $0.append(done) }
     }
     client.sync.find(try client.path(name), wanted) { [told] result in
@@ -79,10 +79,10 @@ struct BlobTroubleTests {
     for number in 0..<20 {
       try putAtRemote(bytes(600_000, seed: UInt64(number) + 1), "\(number)")
       remote.stall(name: "\(number)", from: number % 2 == 0 ? 256 << 10 : 0)
-      try find("\(number)", client, patience: 600_000_000, number == 0 ? steps : nil)
+      try find("\(number)", client, timeout: 600_000_000, number == 0 ? steps : nil)
     }
     try putAtRemote(bytes(700_000), "other")
-    try find("other", client, patience: 0)
+    try find("other", client, timeout: 0)
     client.scheduler.play(for: 0)
     #expect(told.all == ["found other"])
     for number in 0..<20 { remote.stall(name: "\(number)", from: nil) }
@@ -101,7 +101,7 @@ struct BlobTroubleTests {
     for number in 0..<100 {
       try putAtRemote(bytes(300_000, seed: UInt64(number) + 1), "\(number)")
       remote.stall(name: "\(number)", from: 256 << 10)
-      try find("\(number)", client, patience: 600_000_000)
+      try find("\(number)", client, timeout: 600_000_000)
     }
     client.scheduler.play(for: 0)
     let kept = try client.objects.blobs.inventory().staged.count
@@ -124,11 +124,11 @@ struct BlobTroubleTests {
     stall(0..<70, from: 256 << 10)
     for number in 0..<70 {
       try putAtRemote(bytes(300_000, seed: UInt64(number) + 1), "\(number)")
-      try find("\(number)", client, patience: 600_000_000)
+      try find("\(number)", client, timeout: 600_000_000)
     }
     try putAtRemote(bytes(1_000_000), "100")
     stall([100], from: 768 << 10)
-    try find("100", client, patience: 600_000_000, steps)
+    try find("100", client, timeout: 600_000_000, steps)
     client.scheduler.play(for: 0)
     stall([100], from: nil)
     client.scheduler.play(for: 30_000_000)
@@ -146,7 +146,7 @@ struct BlobTroubleTests {
     for number in 0..<70 {
       try putAtRemote(bytes(300_000, seed: UInt64(number) + 1), "\(number)")
       remote.stall(name: "\(number)", from: 256 << 10)
-      let wanted = BlobSync.FetchRequest(fetchesContent: true, patience: 600_000_000)
+      let wanted = BlobSync.FetchRequest(fetchesContent: true, timeout: 600_000_000)
       searches.append(client.sync.find(try client.path("\(number)"), wanted) { _ in })
       // Stalls the downloads in two portions, so that no part is dropped.
       guard number == 34 || number == 69 else { continue }
@@ -158,7 +158,7 @@ struct BlobTroubleTests {
     let steps = Locked<[UInt64]>([])
     try putAtRemote(bytes(300_000), "100")
     stall([100], from: 256 << 10)
-    try find("100", client, patience: 600_000_000, steps)
+    try find("100", client, timeout: 600_000_000, steps)
     client.scheduler.play(for: 0)
     stall([100], from: nil)
     client.scheduler.play(for: 30_000_000)
@@ -174,7 +174,7 @@ struct BlobTroubleTests {
     let client = try BlobClient(remote)
     for number in 0..<80 {
       try putAtRemote(bytes(3000, seed: UInt64(number) + 1), "\(number)")
-      try find("\(number)", client, patience: 0)
+      try find("\(number)", client, timeout: 0)
     }
     client.scheduler.play(for: 0)
     #expect(told.all == (0..<80).map { "found \($0)" })
@@ -429,7 +429,7 @@ struct BlobTroubleTests {
     _ = try put(bytes(3000, seed: 2), "a", client, BlobSync.Watcher { _ in })
     client.scheduler.play(for: 0)
     remote.isReachable = false
-    let change = try put(bytes(5000), "a", client, told.watcher("a", patience: 5_000_000))
+    let change = try put(bytes(5000), "a", client, told.watcher("a", timeout: 5_000_000))
     client.scheduler.play(for: 0)
     return (client, change.number, try fill(client))
   }
@@ -469,7 +469,7 @@ struct BlobTroubleTests {
     // Waits until just after an attempt. By now, the back-off before the next attempt is long.
     let before = client.disk.counters.operations
     for _ in 0..<2000 where client.disk.counters.operations == before { client.scheduler.play(for: 100_000) }
-    try client.update("a", told.watcher("update", patience: 1_000_000)) { $0.setCustom("k", "v") }
+    try client.update("a", told.watcher("update", timeout: 1_000_000)) { $0.setCustom("k", "v") }
     client.scheduler.play(for: 3_000_000)
     #expect(told.all == ["update: overdue, unreadable"])
   }

@@ -57,17 +57,17 @@ extension PringTests {
       let item = Item(id: "a")
       try await item.save()
       item.name = "first"
-      let (_, first) = try #require(item.pringTakeOff())
+      let (_, first) = try #require(item.pringBeginUpdate())
       item.name = "second"
-      let (_, second) = try #require(item.pringTakeOff())
-      item.pringLand(second, nil)
-      #expect(item.pringTakeOff() == nil)
+      let (_, second) = try #require(item.pringBeginUpdate())
+      item.pringEndWrite(second, nil)
+      #expect(item.pringBeginUpdate() == nil)
       item.price = 3
-      let (changes, third) = try #require(item.pringTakeOff())
+      let (changes, third) = try #require(item.pringBeginUpdate())
       #expect(changes.map(\.path) == [["price"]])
-      item.pringLand(third, nil)
-      item.pringLand(first, nil)
-      #expect(item.updateValue.isEmpty && item.pringTakeOff() == nil)
+      item.pringEndWrite(third, nil)
+      item.pringEndWrite(first, nil)
+      #expect(item.updateValue.isEmpty && item.pringBeginUpdate() == nil)
     }
 
     @Test func anUpdateReplacesAMapAsAWhole() async throws {
@@ -213,7 +213,7 @@ extension PringTests {
       #expect(shelf.keys.sorted() == (otherIsOfTheList ? ["kept", "new", "other"] : ["kept", "new"]))
       #expect(shelf["kept"]?["price"] as? Double == 1 && shelf["kept"]?["name"] as? String == "of another")
       #expect(shelf["new"]?["price"] as? Double == 0)
-      #expect(room.updateValue.isEmpty && room.pringTakeOff() == nil)
+      #expect(room.updateValue.isEmpty && room.pringBeginUpdate() == nil)
     }
 
     @Test func aMemberWrittenConcurrentlyWithAFailedUpdateCanBeRemoved() async throws {
@@ -239,34 +239,34 @@ extension PringTests {
       let item = Item(id: "a")
       try await item.save()
       item.name = "n"
-      let (_, first) = try #require(item.pringTakeOff())
-      item.pringLand(first, failure)
-      let (again, second) = try #require(item.pringTakeOff())
-      #expect(again.map(\.path) == [["name"]] && item.pringTakeOff() == nil)
+      let (_, first) = try #require(item.pringBeginUpdate())
+      item.pringEndWrite(first, failure)
+      let (again, second) = try #require(item.pringBeginUpdate())
+      #expect(again.map(\.path) == [["name"]] && item.pringBeginUpdate() == nil)
       item.price = 1
-      let (behind, third) = try #require(item.pringTakeOff())
+      let (behind, third) = try #require(item.pringBeginUpdate())
       #expect(behind.map(\.path) == [["price"]])
-      item.pringLand(second, failure)
-      item.pringLand(third, nil)
-      let (last, fourth) = try #require(item.pringTakeOff())
+      item.pringEndWrite(second, failure)
+      item.pringEndWrite(third, nil)
+      let (last, fourth) = try #require(item.pringBeginUpdate())
       #expect(last.map(\.path) == [["name"]])
-      item.pringLand(fourth, nil)
-      #expect(item.updateValue.isEmpty && item.pringTakeOff() == nil)
+      item.pringEndWrite(fourth, nil)
+      #expect(item.updateValue.isEmpty && item.pringBeginUpdate() == nil)
     }
 
     @Test func anEarlierUpdateDoesNotClearTheChangesOfALaterFailedUpdate() async throws {
       let item = Item(id: "a")
       try await item.save()
       item.name = "first"
-      let (_, first) = try #require(item.pringTakeOff())
+      let (_, first) = try #require(item.pringBeginUpdate())
       item.name = "second"
-      let (_, second) = try #require(item.pringTakeOff())
+      let (_, second) = try #require(item.pringBeginUpdate())
       item.price = 1
-      let (_, third) = try #require(item.pringTakeOff())
-      item.pringLand(second, failure)
-      item.pringLand(third, nil)
-      item.pringLand(first, nil)
-      let (changes, _) = try #require(item.pringTakeOff())
+      let (_, third) = try #require(item.pringBeginUpdate())
+      item.pringEndWrite(second, failure)
+      item.pringEndWrite(third, nil)
+      item.pringEndWrite(first, nil)
+      let (changes, _) = try #require(item.pringBeginUpdate())
       #expect(changes.map(\.path) == [["name"]] && changes[0].value as? String == "second")
     }
 
@@ -291,18 +291,18 @@ extension PringTests {
 
     @Test func completionsReportReferenceAndError() async throws {
       let item = Item(id: "a")
-      let (reference, error, isThere) = await told { heard in
+      let (reference, error, isThere) = await callbackValue { heard in
         item.save { heard(($0, $1, TestApp.isCallbackQueue)) }
       }
       #expect(reference == item.reference && error == nil && isThere)
       item.price = 1
-      #expect(await told { heard in item.update { heard($0 == nil) } })
+      #expect(await callbackValue { heard in item.update { heard($0 == nil) } })
       let batch = Firestore.firestore().batch()
       batch.setData(["n": 1], forDocument: Item.reference.document("other"))
       let second = Item(id: "b")
-      #expect(await told { heard in second.save(batch) { _, error in heard(error == nil) } })
+      #expect(await callbackValue { heard in second.save(batch) { _, error in heard(error == nil) } })
       #expect(try await fields("version/1/item/other") != nil && second.isSaved)
-      #expect(await told { heard in item.delete { heard($0 == nil) } })
+      #expect(await callbackValue { heard in item.delete { heard($0 == nil) } })
       #expect(try await fields(item) == nil)
     }
   }

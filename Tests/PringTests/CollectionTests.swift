@@ -29,7 +29,7 @@ extension PringTests {
       ])
       let room = try #require(try await Room.get("r"))
       #expect(room.shelf.keys == ["c"] && room.guest.id == nil)
-      let (object, error) = await told { heard in room.guest.get { heard(($0, $1 == nil)) } }
+      let (object, error) = await callbackValue { heard in room.guest.get { heard(($0, $1 == nil)) } }
       #expect(object == nil && error)
     }
 
@@ -57,7 +57,7 @@ extension PringTests {
       #expect(try await ids("version/1/item") == [])
       let found = try #require(try await Room.get("r"))
       #expect(found.items.isEmpty)
-      let (_, members) = await told { heard in found.items.get { heard(($0, $1)) } }
+      let (_, members) = await callbackValue { heard in found.items.get { heard(($0, $1)) } }
       #expect(members.map(\.name) == ["A", "B"] && found.items.map(\.id) == ["a", "b"])
       let removed = found.items[0]
       found.items.remove(removed)
@@ -98,20 +98,20 @@ extension PringTests {
       let room = Room(id: "r")
       room.items.insert(item("a", "A"))
       try await room.save()
-      #expect(await told { heard in room.items.contains("a") { heard($0) } })
-      #expect(await told { heard in room.items.contains("b") { heard($0) } } == false)
-      let found = await told { heard in room.items.get("a") { item, _ in heard(item) } }
+      #expect(await callbackValue { heard in room.items.contains("a") { heard($0) } })
+      #expect(await callbackValue { heard in room.items.contains("b") { heard($0) } } == false)
+      let found = await callbackValue { heard in room.items.get("a") { item, _ in heard(item) } }
       #expect(found?.name == "A")
       let known = Room(id: "r", value: [:]).items.doc("a")
       #expect(known.isSaved && known.path == "version/1/room/r/items/a")
       known.price = 4
       try await known.update()
       #expect(try await fields(known)?["name"] as? String == "A")
-      let heard = Heard<Item?>()
-      let disposer: Disposer<Item> = room.items.listen("a") { item, _ in heard.hear(item) }
+      let heard = CallbackValues<Item?>()
+      let disposer: Disposer<Item> = room.items.listen("a") { item, _ in heard.add(item) }
       #expect(await heard.next()?.price == 4)
       disposer.dispose()
-      _ = await told { heard in room.items.delete(id: "a") { heard($0 == nil) } }
+      _ = await callbackValue { heard in room.items.delete(id: "a") { heard($0 == nil) } }
       #expect(try await fields("version/1/room/r/items/a") == nil && room.items.isEmpty)
     }
 
@@ -134,7 +134,7 @@ extension PringTests {
       #expect(try await ids("version/1/item") == [])
       let found = try #require(try await Crate.get("c"))
       let dear = found.items.where(\.name, isEqualTo: "B")
-      let (_, members) = await told { heard in found.items.get(dear) { heard(($0, $1)) } }
+      let (_, members) = await callbackValue { heard in found.items.get(dear) { heard(($0, $1)) } }
       #expect(members.map(\.path) == ["version/1/crate/c/items/b"])
       members[0].price = 4
       found.items.insert(item("c"))
@@ -200,8 +200,8 @@ extension PringTests {
       try await room.update()
       let found = try #require(try await Room.get("r"))
       let two = found.items.limit(to: 2)
-      let (_, items) = await told { heard in found.items.get(two) { heard(($0, $1)) } }
-      let (_, members) = await told { heard in found.members.get { heard(($0, $1)) } }
+      let (_, items) = await callbackValue { heard in found.items.get(two) { heard(($0, $1)) } }
+      let (_, members) = await callbackValue { heard in found.members.get { heard(($0, $1)) } }
       try await Firestore.firestore().batch().deleteWithLoadedMembers(found).commit()
       #expect(try await fields(room) == nil && !found.isSaved)
       #expect(try await ids("version/1/room/r/items") == ["c"] && items.allSatisfy { !$0.isSaved })
@@ -245,7 +245,7 @@ extension PringTests {
       let link = try #require(try await fields("version/1/room/r/members/ada"))
       #expect(Set(link.keys) == ["createdAt", "updatedAt"])
       let found = try #require(try await Room.get("r"))
-      let (_, members) = await told { heard in found.members.get { heard(($0, $1)) } }
+      let (_, members) = await callbackValue { heard in found.members.get { heard(($0, $1)) } }
       #expect(members.first?.name == "Ada" && members.first?.createdAt == link["createdAt"] as? Timestamp)
       found.members.remove("ada")
       try await found.update()
@@ -274,7 +274,7 @@ extension PringTests {
       try await album.save()
       #expect(try await fields("version/1/album/x/songs/s")?["name"] as? String == "song")
       let found = Album(id: "x", value: [:])
-      let (_, songs) = await told { heard in
+      let (_, songs) = await callbackValue { heard in
         found.songs.get(found.songs.where(\.name, isEqualTo: "song")) { heard(($0, $1)) }
       }
       #expect(songs.map(\.id) == ["s"])
@@ -330,8 +330,8 @@ extension PringTests {
       #expect(stored["owner"] as? DocumentReference == ada.reference && stored["guest"] as? String == "eve")
       let found = try #require(try await Room.get("r"))
       #expect(found.owner.object == nil && found.owner.id == "ada" && found.guest.id == "eve")
-      let owner = await told { heard in found.owner.get { object, _ in heard(object) } }
-      let guest = await told { heard in found.guest.get { object, _ in heard(object) } }
+      let owner = await callbackValue { heard in found.owner.get { object, _ in heard(object) } }
+      let guest = await callbackValue { heard in found.guest.get { object, _ in heard(object) } }
       #expect(owner === found.owner.object && guest === found.guest.object && guest?.id == "eve")
       owner?.age = 5
       found.guest.set(Member(id: "new"))
@@ -341,7 +341,7 @@ extension PringTests {
       let changed = try #require(try await fields(found))
       #expect(changed["owner"] == nil && changed["guest"] as? String == "new")
       #expect(try await fields("version/1/members/new") != nil)
-      let nothing = await told { heard in found.owner.get { heard(($0, $1)) } }
+      let nothing = await callbackValue { heard in found.owner.get { heard(($0, $1)) } }
       #expect(nothing.0 == nil && nothing.1 == nil)
     }
 

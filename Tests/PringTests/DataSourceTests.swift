@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pring
 
-extension Heard {
+extension CallbackValues {
   /// Waits for the next values.
   func next(_ count: Int) async -> [Value] {
     var values: [Value] = []
@@ -17,14 +17,14 @@ extension Heard {
 }
 
 /// Logs the changes of a data source as text: `initial ids`, `+1`, `~0`, `-2`, `error`.
-func log<T: Document>(_ source: DataSource<T>, _ heard: Heard<String>) {
+func log<T: Document>(_ source: DataSource<T>, _ heard: CallbackValues<String>) {
   source.on { [unowned source] _, change in
     switch change {
-    case .initial: heard.hear("initial \(source.documents.keys.joined(separator: " "))")
+    case .initial: heard.add("initial \(source.documents.keys.joined(separator: " "))")
     case .update(let change):
       let parts = change.deletions.map { "-\($0)" } + change.insertions.map { "+\($0)" }
-      heard.hear((parts + change.modifications.map { "~\($0)" }).joined(separator: " "))
-    case .error(let error): heard.hear("error \((error as? DataSourceError).map { "\($0.kind)" } ?? "other")")
+      heard.add((parts + change.modifications.map { "~\($0)" }).joined(separator: " "))
+    case .error(let error): heard.add("error \((error as? DataSourceError).map { "\($0.kind)" } ?? "other")")
     }
   }
 }
@@ -48,7 +48,7 @@ extension PringTests {
     @Test func aDataSourceReportsInitialObjectsThenEachChange() async throws {
       try await make("a", 1)
       try await make("b", 2)
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.order(by: \Item.price).dataSource(options: options)
       log(source, heard)
       source.listen()
@@ -68,7 +68,7 @@ extension PringTests {
       let (short, long) = ("\u{e9}", "e\u{301}")
       try await make(short, 1)
       try await make(long, 2)
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.order(by: \Item.price).dataSource(options: options)
       source.on(parse: { _, item, done in done(item) })
       log(source, heard)
@@ -88,11 +88,11 @@ extension PringTests {
     }
 
     @Test func anEmptyResultIsReportedAndTheNextChangeIsInitial() async throws {
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.query.dataSource(options: options)
       log(source, heard)
-      source.onCompleted { _, items in heard.hear("completed \(items.count)") }
-      source.onCompleted { _, items in heard.hear("again \(items.count)") }
+      source.onCompleted { _, items in heard.add("completed \(items.count)") }
+      source.onCompleted { _, items in heard.add("again \(items.count)") }
       source.listen()
       #expect(await heard.next(3) == ["initial ", "completed 0", "again 0"])
       try await make("a")
@@ -104,15 +104,15 @@ extension PringTests {
 
     @Test func pagesAreLoadedInSequence() async throws {
       for id in ["a", "b", "c"] { try await make(id) }
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.order(by: "createdAt").limit(to: 2).dataSource()
       log(source, heard)
-      source.onCompleted { _, items in heard.hear("completed \(items.count)") }
+      source.onCompleted { _, items in heard.add("completed \(items.count)") }
       source.get()
       #expect(await heard.next(3) == ["+0", "+1", "completed 2"])
-      source.next { heard.hear("last \($0)") }
+      source.next { heard.add("last \($0)") }
       #expect(await heard.next(3) == ["last false", "+2", "completed 3"])
-      source.next { heard.hear("last \($0)") }
+      source.next { heard.add("last \($0)") }
       #expect(await heard.next(2) == ["last true", "completed 3"])
       #expect(app.onCallbackQueue { source.isLast })
     }
@@ -133,7 +133,7 @@ extension PringTests {
       var found: [String] = []
       var wrong: [String] = []
       for isLast in [false, false, false, true] {
-        let isEnd: Bool = await told { heard in source.next { heard($0) } }
+        let isEnd: Bool = await callbackValue { heard in source.next { heard($0) } }
         let ids = app.onCallbackQueue { source.documents.keys }
         if isEnd != isLast || Array(ids.prefix(found.count)) != found || (ids.count > found.count) == isLast {
           wrong.append("\(ids) after \(found), the last page: \(isEnd)")
@@ -151,7 +151,7 @@ extension PringTests {
       options.sortDescriptors = [NSSortDescriptor(keyPath: \Item.price, ascending: false)]
       options.predicate = NSPredicate { object, _ in ((object as? Item)?.price ?? 0) > 0 }
       options.filter = { ($0 as? Item)?.id != "c" }
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.query.dataSource(options: options)
       log(source, heard)
       source.listen()
@@ -167,7 +167,7 @@ extension PringTests {
       try await make("a")
       let options = options
       options.listeningChangeTypes = [.added]
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.query.dataSource(options: options)
       log(source, heard)
       source.listen()
@@ -182,11 +182,11 @@ extension PringTests {
     @Test func objectsAreAddedAfterParsing() async throws {
       try await make("a")
       try await make("b")
-      let answers = Heard<(Item, (Item) -> Void)>()
-      let heard = Heard<String>()
+      let answers = CallbackValues<(Item, (Item) -> Void)>()
+      let heard = CallbackValues<String>()
       let source = Item.query.dataSource(options: options)
       log(source, heard)
-      source.on(parse: { _, item, done in answers.hear((item, done)) }).listen()
+      source.on(parse: { _, item, done in answers.add((item, done)) }).listen()
       let (first, second) = (await answers.next(), await answers.next())
       second.0.name = "parsed"
       second.1(second.0)
@@ -201,12 +201,12 @@ extension PringTests {
       try await make("b")
       let options = options
       options.timeout = 0
-      let answers = Heard<(Item, (Item) -> Void)>()
-      let heard = Heard<String>()
+      let answers = CallbackValues<(Item, (Item) -> Void)>()
+      let heard = CallbackValues<String>()
       let source = Item.query.dataSource(options: options)
       log(source, heard)
-      source.on(parse: { _, item, done in answers.hear((item, done)) })
-        .onError { _, error in heard.hear("timeout \(error.kind)") }
+      source.on(parse: { _, item, done in answers.add((item, done)) })
+        .onError { _, error in heard.add("timeout \(error.kind)") }
         .listen()
       let (first, second) = (await answers.next(), await answers.next())
       #expect(await heard.next(3) == ["timeout timeout", "error timeout", "initial "])
@@ -219,12 +219,12 @@ extension PringTests {
 
     @Test func documentsAreRemovedAndObservedByIndex() async throws {
       try await make("a")
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.query.dataSource(options: options)
       log(source, heard)
       source.listen()
       #expect(await heard.next() == "initial a")
-      let removed = await told { heard in
+      let removed = await callbackValue { heard in
         app.onCallbackQueue { source.removeDocument(at: 0) { id, error in heard("\(id) \(error == nil)") } }
       }
       #expect(removed == "a true")
@@ -343,17 +343,17 @@ extension PringTests {
       var wrong: [String] = []
       for keyPath in keyPaths {
         let query = Coded.limit(to: 3).where(keyPath, isEqualTo: 1).order(by: "text")
-        let heard = Heard<String>()
-        query.get { snapshot, error in heard.hear("get \(snapshot == nil) \(error is DocumentError)") }
+        let heard = CallbackValues<String>()
+        query.get { snapshot, error in heard.add("get \(snapshot == nil) \(error is DocumentError)") }
         let got = await heard.next()
         let listener = query.listen { snapshot, error in
-          heard.hear("listen \(TestApp.isCallbackQueue) \((error as? DocumentError)?.description ?? "")")
+          heard.add("listen \(TestApp.isCallbackQueue) \((error as? DocumentError)?.description ?? "")")
         }
         let listened = await heard.next()
         listener.remove()
         let source = query.dataSource()
         log(source, heard)
-        source.next { heard.hear("last \($0)") }
+        source.next { heard.add("last \($0)") }
         let page = await heard.next(2)
         source.listen()
         let last = await heard.next()
@@ -365,7 +365,7 @@ extension PringTests {
       }
       #expect(wrong == [])
       let ordered = Coded.order(by: \.computed)
-      #expect(await told { heard in ordered.get { heard($0 == nil && $1 is DocumentError) } })
+      #expect(await callbackValue { heard in ordered.get { heard($0 == nil && $1 is DocumentError) } })
     }
 
     @Test func objectsThatStopMatchingThePredicateAreRemoved() async throws {
@@ -374,7 +374,7 @@ extension PringTests {
         ((fields as? [String: Any])?["price"] as? Double ?? 0) > 1.5
       }
       let source = Item.query.filter(using: isDear).dataSource()
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       log(source, heard)
       source.listen()
       #expect(await heard.next() == "initial a b")
@@ -403,7 +403,7 @@ extension PringTests {
         ((fields as? [String: Any])?["price"] as? Double ?? 0) > 1.5
       }
       let filtered = Item.query.filter(using: isDear)
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = filtered.dataSource()
       log(source, heard)
       source.get()

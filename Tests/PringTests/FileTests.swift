@@ -39,9 +39,9 @@ extension PringTests {
       let member = Member(id: "m")
       member.picture = file("picture")
       member.picture?.additionalData = ["width": 10, "tags": ["a"], "none": NSNull()]
-      let tasks = Heard<[String]>()
-      let error = await told { heard in
-        tasks.hear(member.save { _, error in heard(error) }.keys.sorted())
+      let tasks = CallbackValues<[String]>()
+      let error = await callbackValue { heard in
+        tasks.add(member.save { _, error in heard(error) }.keys.sorted())
       }
       #expect(error == nil)
       #expect(await tasks.next() == ["picture"])
@@ -62,7 +62,7 @@ extension PringTests {
       #expect(picture.ref?.fullPath == "version/1/members/m/picture/picture.txt" && picture.data == nil)
       #expect(try await picture.getData() == text)
       #expect(picture.data == text)
-      let (data, error) = await told { heard in _ = File(name: "alone").getData { heard(($0, $1)) } }
+      let (data, error) = await callbackValue { heard in _ = File(name: "alone").getData { heard(($0, $1)) } }
       #expect(data == nil && error is DocumentError)
     }
 
@@ -86,7 +86,7 @@ extension PringTests {
       member.picture = file("old")
       try await member.save()
       member.picture = file("new", "new")
-      #expect(await told { heard in _ = member.saveFiles("m") { heard($0 == nil) } })
+      #expect(await callbackValue { heard in _ = member.saveFiles("m") { heard($0 == nil) } })
       let failing = member.reference.firestore.batch()
       member.pack(.update, batch: failing)
       failing.updateData(["x": 1], forDocument: Member.reference.document("missing"))
@@ -118,8 +118,10 @@ extension PringTests {
     @Test func filesOfAnArrayAreUploadedAndDeleted() async throws {
       let room = Room(id: "r")
       room.pages = [file("a"), file("b")]
-      let tasks = Heard<[String]>()
-      _ = await told { heard in tasks.hear(room.save { _, error in heard(error == nil) }.keys.sorted()) }
+      let tasks = CallbackValues<[String]>()
+      _ = await callbackValue { heard in
+        tasks.add(room.save { _, error in heard(error == nil) }.keys.sorted())
+      }
       #expect(await tasks.next() == ["pages.0", "pages.1"])
       let found = try #require(try await Room.get("r"))
       #expect(found.pages.map(\.name) == ["a.txt", "b.txt"])
@@ -161,7 +163,7 @@ extension PringTests {
     @Test func aFailedUploadIsAnErrorAndNothingIsWritten() async throws {
       let member = Member(id: "m")
       member.picture = File(name: "empty")
-      let (reference, error) = await told { heard in member.save { heard(($0, $1)) } }
+      let (reference, error) = await callbackValue { heard in member.save { heard(($0, $1)) } }
       #expect(reference == member.reference && error is DocumentError && !member.isSaved)
       #expect(try await fields(member) == nil)
     }
@@ -172,7 +174,7 @@ extension PringTests {
       let container = UploadContainer()
       container.timeout = 0
       member.pringCollectFiles(into: container, "")
-      let error = await told { heard in
+      let error = await callbackValue { heard in
         _ = container.begin(on: Firestore.firestore().settings.dispatchQueue) { heard($0) }
       }
       #expect((error as? DocumentError)?.kind == .timeout)
@@ -183,11 +185,11 @@ extension PringTests {
       member.picture = file("a")
       try await member.save()
       let picture = try #require(member.picture)
-      #expect(await told { heard in picture.delete { heard($0 == nil) } })
+      #expect(await callbackValue { heard in picture.delete { heard($0 == nil) } })
       #expect(member.updateValue["picture"] is FieldValue)
       try await member.update()
       #expect(member.picture == nil)
-      #expect(await told { heard in picture.delete { heard($0 is StorageError) } })
+      #expect(await callbackValue { heard in picture.delete { heard($0 is StorageError) } })
     }
 
     @Test func aLocalFileIsUploadedUnchanged() async throws {

@@ -168,14 +168,14 @@ extension PringTests {
     // MARK: Reading and listening
 
     @Test func missingDocumentsAreNotErrors() async throws {
-      let (item, error) = await told { heard in Item.get("none") { heard(($0, $1)) } }
+      let (item, error) = await callbackValue { heard in Item.get("none") { heard(($0, $1)) } }
       #expect(item == nil && error == nil)
       #expect(try await Item.get("none") == nil)
     }
 
     @Test func listenersGetANewObjectForEachChange() async throws {
-      let heard = Heard<Item?>()
-      let disposer: Disposer<Item> = Item.listen("a") { item, _ in heard.hear(item) }
+      let heard = CallbackValues<Item?>()
+      let disposer: Disposer<Item> = Item.listen("a") { item, _ in heard.add(item) }
       #expect(await heard.next() == nil)
       let item = Item(id: "a")
       try await item.save()
@@ -185,14 +185,14 @@ extension PringTests {
       let second = await heard.next()
       #expect(first?.price == 0 && second?.price == 2 && first !== second)
       disposer.dispose()
-      let registration: any ListenerRegistration = item.listen { item, _ in heard.hear(item) }
+      let registration: any ListenerRegistration = item.listen { item, _ in heard.add(item) }
       #expect(await heard.next()?.price == 2)
       registration.remove()
     }
 
     @Test func aReferenceReadsAnObjectOfItsArgumentsClass() async throws {
       try await Firestore.firestore().document("x/y").setData(["name": "n"])
-      let (item, _) = await told { heard in
+      let (item, _) = await callbackValue { heard in
         Firestore.firestore().document("x/y").get(Item()) { heard(($0, $1)) }
       }
       #expect(item?.name == "n" && item?.path == "x/y")

@@ -34,7 +34,7 @@ extension PringTests {
 
     @Test func aReadOfLinksCompletesWithoutARetainedDataSource() async throws {
       let room = try await room("ada", "eve")
-      let keys = await told { heard in
+      let keys = await callbackValue { heard in
         room.members.query.dataSource().onCompleted { _, members in heard(members.keys) }.get()
       }
       #expect(keys == ["ada", "eve"])
@@ -42,17 +42,17 @@ extension PringTests {
 
     @Test func insertionsAndPageEndArriveWithoutARetainedDataSource() async throws {
       let room = try await room("ada", "eve")
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       room.members.query.dataSource()
-        .on { _, change in if case .update(let change) = change { heard.hear("+\(change.insertions)") } }
-        .onCompleted { _, members in heard.hear("completed \(members.count)") }
-        .next { heard.hear("last \($0)") }
+        .on { _, change in if case .update(let change) = change { heard.add("+\(change.insertions)") } }
+        .onCompleted { _, members in heard.add("completed \(members.count)") }
+        .next { heard.add("last \($0)") }
       #expect(await heard.next(4) == ["last false", "+[0]", "+[1]", "completed 2"])
     }
 
     @Test func anAsyncParsedObjectArrivesWithoutARetainedDataSource() async throws {
       try await make("a", "b")
-      let names = await told { heard in
+      let names = await callbackValue { heard in
         Item.query.dataSource()
           .on(parse: { _, item, done in
             // The objects are transferred to another thread. The caller does not use them before `done` is
@@ -73,10 +73,10 @@ extension PringTests {
       try await make("a")
       let options = Options()
       options.timeout = 0
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       Item.query.dataSource(options: options).on(parse: { _, _, _ in })
-        .onError { _, error in heard.hear("\(error.kind)") }
-        .onCompleted { _, items in heard.hear("completed \(items.count)") }
+        .onError { _, error in heard.add("\(error.kind)") }
+        .onCompleted { _, items in heard.add("completed \(items.count)") }
         .get()
       #expect(await heard.next(2) == ["timeout", "completed 0"])
     }
@@ -85,10 +85,10 @@ extension PringTests {
 
     @Test func aDataSourceReadOnceIsReleasedAfterItsPage() async throws {
       let room = try await room("ada")
-      let watched = Heard<Watched<Member>>()
-      _ = await told { heard in
+      let watched = CallbackValues<Watched<Member>>()
+      _ = await callbackValue { heard in
         let source = room.members.query.dataSource().onCompleted { _, members in heard(members.count) }.get()
-        watched.hear(Watched(source))
+        watched.add(Watched(source))
       }
       #expect(isGone(await watched.next()))
     }
@@ -97,20 +97,20 @@ extension PringTests {
       try await make("a")
       let options = Options()
       options.timeout = 0
-      let watched = Heard<Watched<Item>>()
-      _ = await told { heard in
+      let watched = CallbackValues<Watched<Item>>()
+      _ = await callbackValue { heard in
         let source = Item.query.dataSource(options: options).on(parse: { _, _, _ in })
           .onCompleted { _, items in heard(items.count) }.get()
-        watched.hear(Watched(source))
+        watched.add(Watched(source))
       }
       #expect(isGone(await watched.next()))
     }
 
     @Test func aListeningDataSourceEndsWhenReleased() async throws {
       let room = try await room("ada")
-      let heard = Heard<Int>()
+      let heard = CallbackValues<Int>()
       var source: DataSource<Member>? = room.members.query.dataSource()
-        .onCompleted { _, members in heard.hear(members.count) }
+        .onCompleted { _, members in heard.add(members.count) }
         .listen()
       let watched = Watched(try #require(source))
       #expect(await heard.next() == 1)
@@ -118,15 +118,15 @@ extension PringTests {
       #expect(isGone(watched))
       room.members.insert(Member(id: "eve"))
       try await room.update()
-      app.onCallbackQueue { heard.hear(-1) }
+      app.onCallbackQueue { heard.add(-1) }
       #expect(await heard.next() == -1)
     }
 
     @Test func changesInProgressDoNotRetainAListeningDataSource() async throws {
       try await make("a")
-      let asked = Heard<(Item, (Item) -> Void)>()
+      let asked = CallbackValues<(Item, (Item) -> Void)>()
       var source: DataSource<Item>? = Item.query.dataSource()
-        .on(parse: { _, item, done in asked.hear((item, done)) })
+        .on(parse: { _, item, done in asked.add((item, done)) })
         .listen()
       let watched = Watched(try #require(source))
       let (item, done) = await asked.next()
@@ -141,17 +141,17 @@ extension PringTests {
     /// stopped.
     @Test func aPageAwaitingTheListenersSnapshotArrivesAfterTheListenerStops() async throws {
       try await make("a", "b")
-      let asked = Heard<String>()
-      let heard = Heard<[String]>()
+      let asked = CallbackValues<String>()
+      let heard = CallbackValues<[String]>()
       let options = Options()
       // With a shorter timeout, the timeout would deliver the page.
       options.timeout = 3600
       let source = Item.order(by: "createdAt").limit(to: 1).dataSource(options: options)
         .on(parse: { _, item, done in
           if item.id == "b" { done(item) }
-          asked.hear(item.id)
+          asked.add(item.id)
         })
-        .onCompleted { _, items in heard.hear(items.keys) }
+        .onCompleted { _, items in heard.add(items.keys) }
         .listen()
       #expect(await asked.next() == "a")
       app.onCallbackQueue { _ = source.get() }

@@ -54,15 +54,15 @@ extension PringTests {
 
     @Test func concurrentSavesLeaveTheLastStateAndNoPendingChange() async throws {
       let item = Item(id: "a")
-      let heard = Heard<Bool>()
+      let heard = CallbackValues<Bool>()
       // No save can complete while this block runs.
       app.onCallbackQueue {
         for round in 0..<5 {
           item.price = Double(round)
           if round < 3 {
-            item.save { _, error in heard.hear(error == nil) }
+            item.save { _, error in heard.add(error == nil) }
           } else {
-            item.update { heard.hear($0 == nil) }
+            item.update { heard.add($0 == nil) }
           }
         }
       }
@@ -135,9 +135,9 @@ extension PringTests {
       other.price = 1
       let batch = intoABatch ? firestore.batch().add(.update, object: other) : nil
       let queue = firestore.settings.dispatchQueue
-      let heard = Heard<(DocumentReference?, (any Error)?, Bool)>()
+      let heard = CallbackValues<(DocumentReference?, (any Error)?, Bool)>()
       queue.suspend()
-      member.save(batch) { heard.hear(($0, $1, other.pringTakeOff() != nil)) }
+      member.save(batch) { heard.add(($0, $1, other.pringBeginUpdate() != nil)) }
       firestore.terminate { _ in }
       queue.resume()
       let (reference, error, isPending) = await heard.next()
@@ -148,9 +148,9 @@ extension PringTests {
       let (firestore, member) = (Firestore.firestore(), memberWithPicture())
       try await member.save()
       let queue = firestore.settings.dispatchQueue
-      let heard = Heard<(any Error)?>()
+      let heard = CallbackValues<(any Error)?>()
       queue.suspend()
-      member.delete { heard.hear($0) }
+      member.delete { heard.add($0) }
       firestore.terminate { _ in }
       queue.resume()
       let error = await heard.next()
@@ -179,20 +179,20 @@ extension PringTests {
     // MARK: Removed listeners
 
     @Test func stoppingDuringASnapshotSuppressesItsRemainingChanges() async throws {
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.order(by: \Item.price).dataSource(options: options)
       source.on { [unowned source] _, change in
         if case .update(let change) = change, change.insertions == [1] { source.stop() }
-        heard.hear(text(change, source))
+        heard.add(text(change, source))
       }
-      .onBatch { _, change in heard.hear("batch of \(change.insertions.count)") }
+      .onBatch { _, change in heard.add("batch of \(change.insertions.count)") }
       try await put(["a": 1])
       source.listen()
       #expect(await heard.next() == "initial a")
       #expect(await heard.next() == "batch of 1")
       try await put(["b": 2, "c": 3, "d": 4])
       #expect(await heard.next() == "update a b")
-      app.onCallbackQueue { heard.hear("nothing more") }
+      app.onCallbackQueue { heard.add("nothing more") }
       #expect(await heard.next() == "nothing more")
       // A new listener gets all documents.
       app.onCallbackQueue { _ = source.listen() }
@@ -202,17 +202,17 @@ extension PringTests {
 
     @Test func objectsParsedAfterTheListenerStoppedAreNotAdded() async throws {
       try await put(["a": 1, "b": 2])
-      let answers = Heard<(Item, (Item) -> Void)>()
-      let heard = Heard<String>()
+      let answers = CallbackValues<(Item, (Item) -> Void)>()
+      let heard = CallbackValues<String>()
       let source = Item.query.dataSource(options: options)
       log(source, heard)
-      source.on(parse: { _, item, done in answers.hear((item, done)) }).listen()
+      source.on(parse: { _, item, done in answers.add((item, done)) }).listen()
       let (first, second) = (await answers.next(), await answers.next())
       app.onCallbackQueue { source.stop() }
       first.1(first.0)
       second.1(second.0)
       app.onCallbackQueue {}
-      app.onCallbackQueue { heard.hear("nothing") }
+      app.onCallbackQueue { heard.add("nothing") }
       #expect(await heard.next() == "nothing")
       #expect(app.onCallbackQueue { source.isEmpty && source.arriving.isEmpty })
       source.on(parse: nil)
@@ -223,11 +223,11 @@ extension PringTests {
 
     @Test func listeningAgainInACallbackStartsOver() async throws {
       try await put(["a": 1])
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.query.dataSource(options: options)
       var isSecond = false
       source.on { [unowned source] _, change in
-        heard.hear(text(change, source))
+        heard.add(text(change, source))
         if case .update = change, !isSecond {
           isSecond = true
           source.listen()
@@ -247,10 +247,10 @@ extension PringTests {
       let item = Item(id: "a")
       try await item.save()
       final class Holder: @unchecked Sendable { var disposer: Disposer<Item>? }
-      let (holder, heard) = (Holder(), Heard<Double>())
+      let (holder, heard) = (Holder(), CallbackValues<Double>())
       app.onCallbackQueue {
         holder.disposer = item.listen { item, _ in
-          heard.hear(item?.price ?? -1)
+          heard.add(item?.price ?? -1)
           if item?.price == 1 { holder.disposer = nil }
         }
       }
@@ -259,7 +259,7 @@ extension PringTests {
       try await item.reference.updateData(["price": 1])
       #expect(await heard.next() == 1)
       for price in [2.0, 3] { try await item.reference.updateData(["price": price]) }
-      app.onCallbackQueue { heard.hear(99) }
+      app.onCallbackQueue { heard.add(99) }
       #expect(await heard.next() == 99)
     }
 
@@ -274,10 +274,10 @@ extension PringTests {
       try await room.save()
       for member in [ada, eve] { try await member.reference.delete() }
       let found = try #require(try await Room.get("r"))
-      let owner = await told { heard in found.owner.get { heard(($0, $1)) } }
-      let guest = await told { heard in found.guest.get { heard(($0, $1)) } }
+      let owner = await callbackValue { heard in found.owner.get { heard(($0, $1)) } }
+      let guest = await callbackValue { heard in found.guest.get { heard(($0, $1)) } }
       #expect(owner.0 == nil && owner.1 == nil && guest.0 == nil && guest.1 == nil)
-      let (_, members) = await told { heard in found.members.get { heard(($0, $1)) } }
+      let (_, members) = await callbackValue { heard in found.members.get { heard(($0, $1)) } }
       #expect(members.isEmpty && found.owner.id == "ada" && found.guest.id == "eve")
       found.title = "t"
       try await found.update()

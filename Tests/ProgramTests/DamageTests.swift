@@ -23,7 +23,7 @@ import Testing
     var damage: @Sendable (_ file: URL, _ other: URL) throws -> Void
     var said: String
     /// Whether the file contains contents of objects, which a salvage does not repair.
-    var isOfContent = false
+    var isInContent = false
 
     var testDescription: String { name }
   }
@@ -92,15 +92,15 @@ import Testing
     Kind(
       name: "a bit of a small content flips", file: "blobs/pack-", damage: flip { $0 - 100 },
       said: "STORE/blobs/pack-N at byte N: expected a content with checksum N, found something else",
-      isOfContent: true),
+      isInContent: true),
     Kind(
       name: "a bit of a large content flips", file: "blobs/blob-", damage: flip { $0 / 2 },
       said: "STORE/blobs/blob-ID at byte N: expected a chunk with checksum N, found something else",
-      isOfContent: true),
+      isInContent: true),
     Kind(
       name: "a large content is gone", file: "blobs/blob-", damage: remove,
       said: "STORE/blobs/blob-ID at byte N: expected a content that a record names, found no such file",
-      isOfContent: true),
+      isInContent: true),
   ]
 
   private static let remove: @Sendable (URL, URL) throws -> Void = { file, _ in
@@ -141,14 +141,14 @@ import Testing
     #expect(findings.first?.hasPrefix("\(path)/\(file) at byte ") == true, "\(outcome.output)")
     #expect(findings.map { Self.sentence($0, of: path) } == [kind.said])
     let advice =
-      kind.isOfContent
+      kind.isInContent
       ? ". 1 content is damaged: upload the objects again, or restore a backup; salvage does not repair contents."
       : "; \"dugout salvage\" recovers what can be read."
     #expect(
       outcome.complaint
         == "dugout check: \(path) is damaged in 1 place. Copy the directory before anything else"
         + "\(advice)\n")
-    if kind.isOfContent {
+    if kind.isInContent {
       let object = file.hasPrefix("blobs/pack-") ? "small" : "large"
       #expect(outcome.output.contains("the content of the object bucket/\(object) is damaged\n"))
       #expect(!outcome.output.contains("No damage."))
@@ -189,9 +189,9 @@ import Testing
   }
 
   @Test func aStoreInAFolderNamedBlobsIsNotMistakenForContents() {
-    #expect(Damage.isOfContent("/a/blobs/pack-0000000001"))
-    #expect(!Damage.isOfContent("/a/blobs/segment-0000000001"))
-    #expect(!Damage.isOfContent("/a/pack-0000000001"))
+    #expect(Damage.isInContent("/a/blobs/pack-0000000001"))
+    #expect(!Damage.isInContent("/a/blobs/segment-0000000001"))
+    #expect(!Damage.isInContent("/a/pack-0000000001"))
   }
 
   /// Regression: after a salvage that lost most values, a script could detect neither the lost values nor the

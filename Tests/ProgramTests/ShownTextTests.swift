@@ -16,14 +16,14 @@ import Testing
   @Test func controlCharactersAreEscapedForDisplay() {
     #expect(ShownText.escaped(Self.nasty) == Self.written)
     #expect(ShownText.escaped("à ° 東 👩‍👩‍👧 \\") == "à ° 東 👩‍👩‍👧 \\")
-    #expect(ShownText.harmless("one\n\ttwo\u{1B}]0;x\u{7}") == "one\n\ttwo\\u001b]0;x\\u0007")
+    #expect(ShownText.sanitized("one\n\ttwo\u{1B}]0;x\u{7}") == "one\n\ttwo\\u001b]0;x\\u0007")
     let emphasised = "\u{1B}[1mhead\u{1B}[0m\nrest"
-    #expect(ShownText.harmless(emphasised) == emphasised)
-    #expect(ShownText.harmless(emphasised + "\u{1B}[31m") == emphasised + "\\u001b[31m")
+    #expect(ShownText.sanitized(emphasised) == emphasised)
+    #expect(ShownText.sanitized(emphasised + "\u{1B}[31m") == emphasised + "\\u001b[31m")
     // Regression: there are two kinds of marks. At each mark of one kind, the rest of the text was searched
     // for the other kind.
     let marks = String(repeating: ShownText.plain, count: 10_000)
-    #expect(ShownText.harmless(marks) == marks)
+    #expect(ShownText.sanitized(marks) == marks)
   }
 
   /// Regression: stored control characters were sent to the reader's terminal.

@@ -115,7 +115,7 @@ extension StreamBaseKitTests {
     @Test func fetchCompletesBeforeTheBatchDelay() async throws {
       try await world.put("a", "b", "c", "d")
       let (stream, _) = await world.stream(limit: 1)
-      let timer = HandTimer()
+      let timer = ManualTimer()
       world.on {
         stream.batchDelay = 0.1
         stream.kitTimer = timer
@@ -365,7 +365,7 @@ extension StreamBaseKitTests {
         $0.predicate = { ["a", "b"].contains($0.key) }
         $0.autoFetch = true
       }
-      let timer = HandTimer()
+      let timer = ManualTimer()
       world.on {
         stream.kitTimer = timer
         stream.batchDelay = 0.1

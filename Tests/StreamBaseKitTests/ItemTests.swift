@@ -142,9 +142,9 @@ extension StreamBaseKitTests {
       }
       let table = Animations()
       let adapter = StreamTableAdapter(table: table)
-      adapter.hear(deleted: [], added: paths(0))
+      adapter.notify(deleted: [], added: paths(0))
       adapter.streamDidFinishInitialLoad(nil)
-      adapter.hear(deleted: [], added: paths(1))
+      adapter.notify(deleted: [], added: paths(1))
       #expect(table.flags == [false, false, true, true])
     }
 

@@ -667,7 +667,7 @@ extension StreamBaseKitTests {
       #expect(order == ["0", "1", "2", "0 again", "not 2", "1 again", "3"])
       lanes.end(turns[3], hasHappened: false)
       lanes.end(turns[0], hasHappened: true)
-      #expect(lanes.isBehindOthers(turns[3]))
+      #expect(lanes.hasPendingPredecessor(turns[3]))
       lanes.end(turns[1], hasHappened: true)
       #expect(lanes.isEmpty)
     }
@@ -680,7 +680,7 @@ extension StreamBaseKitTests {
           lanes.issue(turn, .fields(["\(index)"]))
           leave()
         }
-        lanes.note(turn, isOf: users[index])
+        lanes.note(turn, isOwnedBy: users[index])
       }
       return turns
     }
@@ -741,9 +741,9 @@ extension StreamBaseKitTests {
           if index == 1 { lanes.resume(turns[1]) }
         }
       }
-      #expect(order == [] && lanes.isBehindOthers(late))
-      lanes.note(late, isOf: "bob")
-      #expect(order == [0, 1] && !lanes.isBehindOthers(late))
+      #expect(order == [] && lanes.hasPendingPredecessor(late))
+      lanes.note(late, isOwnedBy: "bob")
+      #expect(order == [0, 1] && !lanes.hasPendingPredecessor(late))
       for turn in turns + [late] { lanes.end(turn, hasHappened: true) }
       #expect(lanes.isEmpty)
     }

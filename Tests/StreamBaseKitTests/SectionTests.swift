@@ -170,9 +170,9 @@ extension StreamBaseKitTests {
   @Suite struct Unions {
     private func union(
       _ streams: (TransientStream, TransientStream)
-    ) -> (UnionStream, StreamChangeRecorder, HandTimer) {
+    ) -> (UnionStream, StreamChangeRecorder, ManualTimer) {
       let union = UnionStream(sources: streams.0, streams.1)
-      let (recorder, timer) = (StreamChangeRecorder(), HandTimer())
+      let (recorder, timer) = (StreamChangeRecorder(), ManualTimer())
       union.kitTimer = timer
       union.delegate = recorder
       return (union, recorder, timer)
@@ -285,7 +285,7 @@ extension StreamBaseKitTests {
     @Test func aUnionCanBePartitionedIntoSections() {
       let streams = streams(["a", "c"], ["b", "d"])
       let union = UnionStream(sources: streams.0, streams.1)
-      let timer = HandTimer()
+      let timer = ManualTimer()
       union.kitTimer = timer
       let partitioned = PartitionedStream(stream: union, sectionTitles: ["first", "second"]) {
         ($0 as? Note)?.text == "first" ? 0 : 1

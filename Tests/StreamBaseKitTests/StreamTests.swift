@@ -344,7 +344,7 @@ extension StreamBaseKitTests {
     // MARK: Delays
 
     @Test func changesAreBatchedUntilTheDelayEnds() async throws {
-      let timer = HandTimer()
+      let timer = ManualTimer()
       try await world.put("a")
       let (stream, recorder) = await world.stream()
       world.on {
@@ -374,7 +374,7 @@ extension StreamBaseKitTests {
     }
 
     @Test func aChangeReportDeliversThePendingBatchFirst() async throws {
-      let timer = HandTimer()
+      let timer = ManualTimer()
       try await world.put("b")
       let (stream, recorder) = await world.stream()
       world.on {

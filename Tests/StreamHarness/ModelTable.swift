@@ -45,7 +45,7 @@ package final class ModelTable: StreamTable {
 
   private func row(_ path: IndexPath) -> Row { Row(key: key(path) ?? "", text: text(path)) }
 
-  private func refuse(_ text: @autoclosure () -> String) {
+  private func recordProblem(_ text: @autoclosure () -> String) {
     if problem == nil { problem = "batch \(batches): \(text())" }
   }
 
@@ -56,28 +56,28 @@ package final class ModelTable: StreamTable {
   }
 
   package func beginTableUpdates(animated: Bool) {
-    if isUpdating { refuse("an update inside an update") }
+    if isUpdating { recordProblem("an update inside an update") }
     isUpdating = true
     (deleted, added) = ([], [])
   }
 
   package func deleteTableRows(_ paths: [IndexPath]) {
-    if !isUpdating { refuse("rows deleted outside of an update") }
-    if !added.isEmpty { refuse("rows deleted after others were added") }
+    if !isUpdating { recordProblem("rows deleted outside of an update") }
+    if !added.isEmpty { recordProblem("rows deleted after others were added") }
     deleted += paths
   }
 
   package func insertTableRows(_ paths: [IndexPath]) {
-    if !isUpdating { refuse("rows added outside of an update") }
+    if !isUpdating { recordProblem("rows added outside of an update") }
     added += paths
   }
 
   package func reloadTableRows(_ paths: [IndexPath]) {
-    if isUpdating { refuse("rows reloaded inside of an update") }
+    if isUpdating { recordProblem("rows reloaded inside of an update") }
     rowsReloaded += paths.count
     for path in paths {
       guard isRow(path), rows[path[0]][path[1]].key == key(path) else {
-        refuse("row \(path) was reloaded, and is another")
+        recordProblem("row \(path) was reloaded, and is another")
         continue
       }
       rows[path[0]][path[1]] = row(path)
@@ -85,30 +85,30 @@ package final class ModelTable: StreamTable {
   }
 
   package func endTableUpdates(animated: Bool) {
-    if !isUpdating { refuse("the end of no update") }
+    if !isUpdating { recordProblem("the end of no update") }
     isUpdating = false
     batches += 1
     rowsDeleted += deleted.count
     rowsAdded += added.count
-    if deleted.isEmpty, added.isEmpty { refuse("a batch of nothing") }
+    if deleted.isEmpty, added.isEmpty { recordProblem("a batch of nothing") }
     apply()
     checkCounts()
     for path in added where isRow(path) && rows[path[0]][path[1]].key != key(path) {
-      refuse("row \(path) is not the added row")
+      recordProblem("row \(path) is not the added row")
     }
   }
 
   private func apply() {
     guard Set(deleted).count == deleted.count, Set(added).count == added.count else {
-      return refuse("a row twice in \(deleted) or \(added)")
+      return recordProblem("a row twice in \(deleted) or \(added)")
     }
     for path in deleted.sorted(by: >) {
-      guard isRow(path) else { return refuse("row \(path) is deleted, and there is none") }
+      guard isRow(path) else { return recordProblem("row \(path) is deleted, and there is none") }
       rows[path[0]].remove(at: path[1])
     }
     for path in added.sorted() {
       guard rows.indices.contains(path[0]), (0...rows[path[0]].count).contains(path[1]) else {
-        return refuse("row \(path) is added after the end")
+        return recordProblem("row \(path) is added after the end")
       }
       rows[path[0]].insert(row(path), at: path[1])
     }
@@ -122,7 +122,7 @@ package final class ModelTable: StreamTable {
   /// that it reports.
   private func checkCounts() {
     for section in rows.indices where rows[section].count != count(section) {
-      refuse("section \(section) has \(rows[section].count) rows, and the stream \(count(section))")
+      recordProblem("section \(section) has \(rows[section].count) rows, and the stream \(count(section))")
     }
   }
 
@@ -132,7 +132,7 @@ package final class ModelTable: StreamTable {
     for (section, (found, expected)) in zip(rows, expected).enumerated() where found != expected {
       let row =
         zip(found, expected).enumerated().first { $1.0 != $1.1 }?.offset ?? min(found.count, expected.count)
-      return refuse(
+      return recordProblem(
         "section \(section) differs from a fresh computation in row \(row): \(found.dropFirst(row).prefix(3)) "
           + "for \(expected.dropFirst(row).prefix(3)), \(found.count) rows for \(expected.count)")
     }

@@ -81,8 +81,8 @@ package struct UnionCampaign {
   private var showsHidden = false
   /// The rare changes that are made at the start of every run, and at the start of every tenth of the run.
   /// Each number selects a case in `change`.
-  private static let everyRare = [2, 1, 0]
-  private var rare = everyRare
+  private static let allRareChanges = [2, 1, 0]
+  private var rare = allRareChanges
   private var summary = Summary()
 
   /// Runs `changes` changes on a union that has at least `items` items at the start.
@@ -104,12 +104,12 @@ package struct UnionCampaign {
   /// Used only on the queue.
   fileprivate final class World: @unchecked Sendable {
     let streams: [StreamBase]
-    let timers = (0..<4).map { _ in HandTimer() }
+    let timers = (0..<4).map { _ in ManualTimer() }
     let union: UnionStream
     let partitioned: PartitionedStream
     let table: ModelTable
     let adapter: StreamTableAdapter
-    let meddler: Meddler
+    let reentrantDelegate: ReentrantDelegate
 
     init(_ firestore: Firestore) {
       let orders: [(StreamBase.Ordering, Bool)] = [
@@ -137,12 +137,13 @@ package struct UnionCampaign {
         (partitioned[$0] as? Item)?.text ?? -1
       }
       adapter = StreamTableAdapter(table: table)
-      meddler = Meddler(adapter, streams)
-      partitioned.delegate = meddler
+      reentrantDelegate = ReentrantDelegate(adapter, streams)
+      partitioned.delegate = reentrantDelegate
     }
 
-    private static func join(_ streams: [StreamBase], _ timer: HandTimer) -> (UnionStream, PartitionedStream)
-    {
+    private static func join(_ streams: [StreamBase], _ timer: ManualTimer) -> (
+      UnionStream, PartitionedStream
+    ) {
       let union = UnionStream(sources: streams[0], streams[1], streams[2])
       union.kitTimer = timer
       let titles = (0..<UnionCampaign.sections).map { "section \($0)" }
@@ -155,7 +156,7 @@ package struct UnionCampaign {
 
   /// A delegate that forwards all notifications. During some of them, it also reports a changed item to a
   /// stream.
-  fileprivate final class Meddler: StreamBaseDelegate {
+  fileprivate final class ReentrantDelegate: StreamBaseDelegate {
     private static let every = 7
     private let adapter: StreamTableAdapter
     private let streams: [StreamBase]
@@ -167,7 +168,7 @@ package struct UnionCampaign {
       self.streams = streams
     }
 
-    private func meddle() {
+    private func reportItemChange() {
       calls += 1
       let stream = streams[calls / Self.every % streams.count]
       guard calls.isMultiple(of: Self.every), !stream.isEmpty else { return }
@@ -177,26 +178,26 @@ package struct UnionCampaign {
 
     func streamWillChange() {
       adapter.streamWillChange()
-      meddle()
+      reportItemChange()
     }
 
     func streamItemsDeleted(_ paths: [IndexPath]) {
       adapter.streamItemsDeleted(paths)
-      meddle()
+      reportItemChange()
     }
 
     func streamItemsAdded(_ paths: [IndexPath]) {
-      meddle()
+      reportItemChange()
       adapter.streamItemsAdded(paths)
     }
 
     func streamDidChange() {
-      meddle()
+      reportItemChange()
       adapter.streamDidChange()
     }
 
     func streamItemsChanged(_ paths: [IndexPath]) {
-      meddle()
+      reportItemChange()
       adapter.streamItemsChanged(paths)
     }
   }
@@ -222,7 +223,7 @@ package struct UnionCampaign {
       let count = try await change(world)
       summary.changes += count
       sinceComparison += count
-      if summary.changes * 10 / changes > tenth { rare = Self.everyRare }
+      if summary.changes * 10 / changes > tenth { rare = Self.allRareChanges }
       step(world)
       if sinceComparison > max(1000, items / 40) || summary.changes >= changes {
         sinceComparison = 0
@@ -234,7 +235,7 @@ package struct UnionCampaign {
       summary.rowsDeleted = world.table.rowsDeleted
       summary.rowsAdded = world.table.rowsAdded
       summary.rowsReloaded = world.table.rowsReloaded
-      summary.meddled = world.meddler.meddled
+      summary.meddled = world.reentrantDelegate.meddled
     }
     try await firestore.terminate()
     return summary

@@ -16,7 +16,7 @@ enum Borrowed: Campaign {
 
   /// The maximum number of allocations for each thousand documents. It is not zero, because a query may
   /// allocate for each node of an index or tree, and a node has many entries.
-  private static let allocationsOfThousandMax = 20
+  private static let allocationsPerThousandMax = 20
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     guard allocations_are_counted() else { throw CocoaError(.featureUnsupported) }
@@ -36,19 +36,19 @@ enum Borrowed: Campaign {
     }
     try store.compact()
     var result = CampaignResult(run: 0, failed: 0)
-    for question in questions {
+    for queryCase in queryCases {
       let (few, many) = (
-        try measure(question, "small", store), try measure(question, "large", store)
+        try measure(queryCase, "small", store), try measure(queryCase, "large", store)
       )
-      let looked = many.looked - few.looked
-      let thousand = 1000 * (many.allocations - few.allocations) / max(looked, 1)
+      let documentsRead = many.documentsRead - few.documentsRead
+      let thousand = 1000 * (many.allocations - few.allocations) / max(documentsRead, 1)
       result.run += 1
-      result.details.append(("\(question.name)PerThousand", thousand))
-      guard !isDebug, thousand > allocationsOfThousandMax || looked <= 0 else { continue }
+      result.details.append(("\(queryCase.name)PerThousand", thousand))
+      guard !isDebug, thousand > allocationsPerThousandMax || documentsRead <= 0 else { continue }
       result.failed += 1
       result.firstFailure =
         result.firstFailure
-        ?? "\(question.name): \(many.allocations - few.allocations) allocations for \(looked) documents more"
+        ?? "\(queryCase.name): \(many.allocations - few.allocations) allocations for \(documentsRead) documents more"
     }
     try store.close()
     return result
@@ -77,7 +77,7 @@ enum Borrowed: Campaign {
 
   // MARK: Questions
 
-  private struct Question {
+  private struct QueryCase {
     var name: String
     var filter: FilterTree?
     var orders: [OrderBy] = []
@@ -85,37 +85,37 @@ enum Borrowed: Campaign {
 
   private static func field(_ name: String) -> StoredFieldPath { StoredFieldPath(unchecked: [name]) }
 
-  private static var questions: [Question] {
+  private static var queryCases: [QueryCase] {
     let ofTown = FilterTree.field(field("town"), .equal, .string("Town 3"))
     return [
-      Question(name: "scan"),
-      Question(name: "ordered", orders: [OrderBy(field("score"))]),
-      Question(name: "orderedDown", orders: [OrderBy(field("score"), .descending)]),
-      Question(name: "equality", filter: ofTown, orders: [OrderBy(field("score"))]),
-      Question(name: "range", filter: .field(field("score"), .greaterThan, .double(1000))),
-      Question(name: "element", filter: .field(field("tags"), .arrayContains, .string("tag 1"))),
-      Question(
+      QueryCase(name: "scan"),
+      QueryCase(name: "ordered", orders: [OrderBy(field("score"))]),
+      QueryCase(name: "orderedDown", orders: [OrderBy(field("score"), .descending)]),
+      QueryCase(name: "equality", filter: ofTown, orders: [OrderBy(field("score"))]),
+      QueryCase(name: "range", filter: .field(field("score"), .greaterThan, .double(1000))),
+      QueryCase(name: "element", filter: .field(field("tags"), .arrayContains, .string("tag 1"))),
+      QueryCase(
         name: "compared",
         filter: .all([
           .field(field("score"), .greaterThanOrEqual, .double(0)),
           .field(field("name"), .notEqual, .string("nobody")),
         ])),
-      Question(
+      QueryCase(
         name: "alternatives",
         filter: .field(field("town"), .isIn, .array([.string("Town 1"), .string("Town 2")])),
         orders: [OrderBy(field("score"))]),
-      Question(
+      QueryCase(
         name: "join", filter: .all([ofTown, .field(field("tags"), .arrayContains, .string("tag 1"))]),
         orders: [OrderBy(field("score"))]),
     ]
   }
 
   private static func measure(
-    _ question: Question, _ collection: String, _ store: DocumentStore
-  ) throws -> (allocations: Int, looked: Int) {
+    _ queryCase: QueryCase, _ collection: String, _ store: DocumentStore
+  ) throws -> (allocations: Int, documentsRead: Int) {
     var query = StructuredQuery(.collection(try CollectionPath([collection])))
-    if let filter = question.filter { query = try query.filtered(by: filter) }
-    for order in question.orders { query = try query.ordered(by: order) }
+    if let filter = queryCase.filter { query = try query.filtered(by: filter) }
+    for order in queryCase.orders { query = try query.ordered(by: order) }
     var found = 0
     func ask() throws {
       found = 0

@@ -25,7 +25,7 @@ enum Counters: Campaign {
     for round in 0..<rounds {
       let hasRemote = round / roundsPerFolder % 2 == 0
       let place = folder.appendingPathComponent("\(round / roundsPerFolder)")
-      try CounterWorker.strike(
+      try CounterWorker.startAndKill(
         after: 20_000 + random.below(400_000), in: place, hasRemote, seed: random.next())
       let outcome = try await CounterCampaign.recount(in: place, hasRemote: hasRemote)
       result.run += 1
@@ -52,19 +52,19 @@ enum CounterWorker {
   static let word = "counter-worker"
   private static let ready = "ready"
 
-  static func strike(after microseconds: Int, in folder: URL, _ hasRemote: Bool, seed: UInt64) throws {
+  static func startAndKill(after microseconds: Int, in folder: URL, _ hasRemote: Bool, seed: UInt64) throws {
     let process = Process()
     process.executableURL = Bundle.main.executableURL
     process.arguments = [word, folder.path, "\(hasRemote)", "\(seed)"]
     let output = Pipe()
     process.standardOutput = output
     try process.run()
-    let said = output.fileHandleForReading.availableData
+    let printed = output.fileHandleForReading.availableData
     usleep(UInt32(microseconds))
     let wasRunning = process.isRunning
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
-    guard wasRunning, String(decoding: said, as: UTF8.self).hasPrefix(ready) else {
+    guard wasRunning, String(decoding: printed, as: UTF8.self).hasPrefix(ready) else {
       throw WorkerFailure(status: process.terminationStatus)
     }
   }

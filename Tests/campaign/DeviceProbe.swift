@@ -6,7 +6,7 @@ import Harness
 
 final class DeviceProbe: Sendable {
   private struct State {
-    var isOver = false
+    var isStopped = false
     var longest = Duration.zero
     var total = Duration.zero
     var count = 0
@@ -24,7 +24,7 @@ final class DeviceProbe: Sendable {
 
   /// Stops the probe. Returns the longest and the average sync.
   func end() -> (longest: Duration, average: Duration) {
-    state.withLock { $0.isOver = true }
+    state.withLock { $0.isStopped = true }
     thread.withLock { $0 }?.join()
     return state.withLock { ($0.longest, $0.count == 0 ? .zero : $0.total / $0.count) }
   }
@@ -34,7 +34,7 @@ final class DeviceProbe: Sendable {
   private func run() {
     let file = open(path, O_RDWR | O_CREAT, 0o600)
     let page = [UInt8](repeating: 1, count: 4096)
-    while !state.withLock({ $0.isOver }) {
+    while !state.withLock({ $0.isStopped }) {
       let took = ContinuousClock().measure {
         _ = page.withUnsafeBytes { pwrite(file, $0.baseAddress, $0.count, 0) }
         fdatasync(file)

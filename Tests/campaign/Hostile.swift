@@ -15,15 +15,15 @@ enum Hostile: Campaign {
     let progress = CampaignProgress(name, of: history == nil ? histories : 1)
     let summary = HostileCampaign.run(
       histories: histories, seed: options.seed, history: history, progress: progress.note)
-    let untold = options.target == nil ? summary.neverSent : []
-    var result = CampaignResult(run: summary.histories, failed: summary.failed + untold.count)
+    let neverSent = options.target == nil ? summary.neverSent : []
+    var result = CampaignResult(run: summary.histories, failed: summary.failed + neverSent.count)
     result.details = InvalidField.allCases.map { ($0.rawValue, summary.invalidCounts[$0, default: 0]) }
     result.details.append(("refusals", summary.refusals))
     if !summary.failures.isEmpty {
       result.notes.append(("failedHistories", summary.failures.map(String.init).joined(separator: " ")))
     }
     result.firstFailure =
-      summary.firstFailure ?? untold.first.map { "no lie about \($0.rawValue) in any history" }
+      summary.firstFailure ?? neverSent.first.map { "no lie about \($0.rawValue) in any history" }
     return result
   }
 }

@@ -72,7 +72,7 @@ enum KillCampaign: Campaign {
     result.failed += summary.failed
     result.firstFailure = result.firstFailure ?? summary.firstFailure
     result.details += [
-      ("deviceFull", summary.starved), ("deviceFullOutcomesUnknown", summary.outcomesUnknown),
+      ("deviceFull", summary.roundsWithFailedCalls), ("deviceFullOutcomesUnknown", summary.outcomesUnknown),
       ("commitsInFlightFoundOnFullDevice", summary.commits),
     ]
   }

@@ -17,7 +17,7 @@ struct KilledStore {
   /// The way in which a process ended, and the words that it printed.
   struct End {
     var wasKilled: Bool
-    var wasStruck: Bool
+    var wasDisrupted: Bool
     var status: Int32
     var words: [Substring]
   }

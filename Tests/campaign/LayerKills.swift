@@ -17,7 +17,7 @@ enum LayerKillWorker {
       try await LayerLife.live(
         in: URL(fileURLWithPath: words[0]), hasRemote: hasRemote,
         LayerLife.turns(seed, hasRemote: hasRemote),
-        began: { tell(ready) }, told: { tell($0.rawValue) })
+        began: { tell(ready) }, ended: { tell($0.rawValue) })
     } catch {
       complain("\(error)")
       exit(1)
@@ -79,20 +79,20 @@ struct LayerKills {
     let output = Pipe()
     process.standardOutput = output
     try process.run()
-    var said = Data()
+    var printed = Data()
     let wanted = 1 + random.below(30)
-    while said.count < wanted {
+    while printed.count < wanted {
       let part = output.fileHandleForReading.availableData
       guard !part.isEmpty else { break }
-      said += part
+      printed += part
     }
     usleep(UInt32(random.below(3000)))
     Foundation.kill(process.processIdentifier, SIGKILL)
-    said += output.fileHandleForReading.readDataToEndOfFile()
+    printed += output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
-    guard process.terminationReason == .uncaughtSignal, said.first == LayerKillWorker.ready else {
+    guard process.terminationReason == .uncaughtSignal, printed.first == LayerKillWorker.ready else {
       throw LayerFailure(description: "the process ended with status \(process.terminationStatus) by itself")
     }
-    return said.dropFirst().compactMap { LayerLife.Outcome(rawValue: $0) }
+    return printed.dropFirst().compactMap { LayerLife.Outcome(rawValue: $0) }
   }
 }

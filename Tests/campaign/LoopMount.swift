@@ -56,8 +56,8 @@ struct LoopMount {
   /// Allocates the blocks in the image for the file system's own metadata. If there were no space when such a
   /// block is written back from the journal, no error would be reported and synced data would be lost.
   private func allocateMetadata() throws {
-    let said = try Self.run(["dumpe2fs", image])
-    let words = said.split(whereSeparator: \.isNewline).map { $0.split(separator: ":", maxSplits: 1) }
+    let printed = try Self.run(["dumpe2fs", image])
+    let words = printed.split(whereSeparator: \.isNewline).map { $0.split(separator: ":", maxSplits: 1) }
     func values(_ name: String) -> [Substring] {
       words.filter { $0.count == 2 && $0[0].trimmingCharacters(in: .whitespaces) == name }.map { $0[1] }
     }
@@ -140,12 +140,12 @@ struct LoopMount {
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
-    let said = output.fileHandleForReading.readDataToEndOfFile()
+    let printed = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
       throw Failure(description: "\(words.joined(separator: " ")) ended with \(process.terminationStatus)")
     }
-    return String(decoding: said, as: UTF8.self)
+    return String(decoding: printed, as: UTF8.self)
   }
 }
 #endif

@@ -50,11 +50,12 @@ enum Overload: Campaign {
     let (device, average) = probe.end()
     try store.close()
     options.printUnlessJSON(load.measures.times.chart)
-    options.printUnlessJSON("beyond what the device made them wait:\n\(load.measures.timesBeyond.chart)")
+    options.printUnlessJSON(
+      "beyond what the device made them wait:\n\(load.measures.timesBeyondDevice.chart)")
     if let worst = load.measures.worst {
       options.printUnlessJSON("the one that waited longest beyond the device:\n\(worst)")
     }
-    if let most = load.measures.mostSynced {
+    if let most = load.measures.commitWithMostSyncs {
       options.printUnlessJSON("the one that waited for the most syncs:\n\(most)")
     }
     return result(of: load.measures, device: device, average: average)
@@ -64,7 +65,7 @@ enum Overload: Campaign {
     of measures: OverloadRun.Measures, device: Duration, average: Duration
   ) -> CampaignResult {
     let times = measures.times
-    let beyond = measures.timesBeyond
+    let beyond = measures.timesBeyondDevice
     var result = CampaignResult(run: times.count, failed: 0)
     func microseconds(_ share: Double) -> Int { Int(times.quantile(share) / .microseconds(1)) }
     let seconds = measures.commitsBySecond.dropLast()
@@ -73,14 +74,14 @@ enum Overload: Campaign {
       ("p999Us", microseconds(0.999)), ("p9999Us", microseconds(0.9999)),
       ("longestMs", times.longest.milliseconds), ("longestBeyondDeviceMs", beyond.longest.milliseconds),
       ("allowedBeyondDeviceMs", millisecondsMax),
-      ("longestUntilPlacedMs", measures.longestUntilPlaced.milliseconds),
+      ("longestUntilPlacedMs", measures.longestTimeUntilOrdered.milliseconds),
       ("mostSyncsOfACommit", measures.mostSyncs), ("allowedSyncsOfACommit", syncsMax),
       ("longestSyncOfACommitMs", measures.longestSync.milliseconds),
       ("p999BeyondDeviceUs", Int(beyond.quantile(0.999) / .microseconds(1))),
       ("syncLongestMs", device.milliseconds), ("syncAverageUs", Int(average / .microseconds(1))),
       ("documentsPerSecond", times.count * documentsPerBatch / max(seconds.count, 1)),
       ("commitsInTheSlowestSecond", seconds.min() ?? 0),
-      ("longTransactions", measures.longTransactions), ("ofThoseAborted", measures.longAborted),
+      ("longTransactions", measures.longTransactions), ("ofThoseAborted", measures.longTransactionsAborted),
       ("longestOfTheirCommitsMs", measures.longestOfTransactions.milliseconds),
     ]
     if let error = measures.error {
@@ -106,35 +107,35 @@ enum Overload: Campaign {
 final class OverloadRun: Sendable {
   struct Commit: Sendable, CustomStringConvertible {
     var took: Duration
-    var untilPlaced: Duration
+    var timeUntilOrdered: Duration
     var blocked: BlockedTime
 
     var beyond: Duration {
-      untilPlaced + max(took - untilPlaced - blocked.duration, .zero)
+      timeUntilOrdered + max(took - timeUntilOrdered - blocked.duration, .zero)
     }
 
     var description: String {
       "\(took.milliseconds) ms in all, \(beyond.milliseconds) beyond the device, "
-        + "\(untilPlaced.milliseconds) until it had its place; then\n\(blocked)"
+        + "\(timeUntilOrdered.milliseconds) until it had its place; then\n\(blocked)"
     }
   }
 
   struct Measures: Sendable {
     var times = LatencyHistogram()
-    var timesBeyond = LatencyHistogram()
+    var timesBeyondDevice = LatencyHistogram()
     /// The longest time until a commit had its place in the order.
-    var longestUntilPlaced = Duration.zero
-    var mostSynced: Commit?
+    var longestTimeUntilOrdered = Duration.zero
+    var commitWithMostSyncs: Commit?
     var longestSync = Duration.zero
     var worst: Commit?
     var commitsBySecond: [Int] = []
     var longTransactions = 0
-    var longAborted = 0
+    var longTransactionsAborted = 0
     var longestOfTransactions = Duration.zero
     var error: String?
 
     /// The largest number of syncs that any commit waited for.
-    var mostSyncs: Int { mostSynced?.blocked.syncs ?? 0 }
+    var mostSyncs: Int { commitWithMostSyncs?.blocked.syncs ?? 0 }
   }
 
   private static let documents = 400_000
@@ -177,7 +178,7 @@ final class OverloadRun: Sendable {
         let end = clock.now
         note(
           Commit(
-            took: end - start, untilPlaced: placed - start,
+            took: end - start, timeUntilOrdered: placed - start,
             blocked: watched.blocked(since: placed, until: end)))
       } catch {
         return state.withLock { $0.error = $0.error ?? "\(error)" }
@@ -207,7 +208,7 @@ final class OverloadRun: Sendable {
         }
         state.withLock { [isAborted] measures in
           measures.longTransactions += 1
-          if isAborted { measures.longAborted += 1 }
+          if isAborted { measures.longTransactionsAborted += 1 }
           measures.longestOfTransactions = max(measures.longestOfTransactions, took)
         }
       } catch {
@@ -220,12 +221,12 @@ final class OverloadRun: Sendable {
     let second = Int((ContinuousClock.now - start) / .seconds(1))
     state.withLock { measures in
       let beyond = commit.beyond
-      if beyond > measures.timesBeyond.longest { measures.worst = commit }
+      if beyond > measures.timesBeyondDevice.longest { measures.worst = commit }
       measures.times.add(commit.took)
-      measures.timesBeyond.add(beyond)
-      if commit.blocked.syncs > measures.mostSyncs { measures.mostSynced = commit }
+      measures.timesBeyondDevice.add(beyond)
+      if commit.blocked.syncs > measures.mostSyncs { measures.commitWithMostSyncs = commit }
       measures.longestSync = max(measures.longestSync, commit.blocked.longestSync)
-      measures.longestUntilPlaced = max(measures.longestUntilPlaced, commit.untilPlaced)
+      measures.longestTimeUntilOrdered = max(measures.longestTimeUntilOrdered, commit.timeUntilOrdered)
       while measures.commitsBySecond.count <= second { measures.commitsBySecond.append(0) }
       measures.commitsBySecond[second] += 1
     }

@@ -27,19 +27,19 @@ enum Pending: Campaign {
     }
     var result = CampaignResult(run: 0, failed: 0)
     var table = [["", "results", "pending", "documents read", "cache", "standalone", "ratio"]]
-    for question in try reads.questions() {
-      let comparison = try reads.compare(question)
-      let times = try reads.times(of: question, rounds: rounds)
+    for queryCase in try reads.queryCases() {
+      let comparison = try reads.compare(queryCase)
+      let times = try reads.times(of: queryCase, rounds: rounds)
       result.run += 1
       table.append(
         [
-          question.name, "\(comparison.results)", "\(comparison.pendingResults)",
+          queryCase.name, "\(comparison.results)", "\(comparison.pendingResults)",
           "\(comparison.documentsRead)",
         ]
           + cells(times))
       guard let difference = comparison.difference else { continue }
       result.failed += 1
-      result.firstFailure = result.firstFailure ?? "\(question.name): \(difference)"
+      result.firstFailure = result.firstFailure ?? "\(queryCase.name): \(difference)"
     }
     let different = try reads.differentGets()
     result.run += 1

@@ -10,8 +10,8 @@ enum Repair: Campaign {
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     let states = options.amount ?? 1_000_000
-    let troubles = SalvageCampaign.run(states: states, seed: options.seed)
-    options.printUnlessJSON("\(troubles)")
+    let salvages = SalvageCampaign.run(states: states, seed: options.seed)
+    options.printUnlessJSON("\(salvages)")
     let crashes = CheckCampaign.run(states: states, seed: options.seed)
     options.printUnlessJSON("\(crashes)")
     // The approximate number of damaged stores of all kinds, without flipped bits.
@@ -22,15 +22,15 @@ enum Repair: Campaign {
     let lost = LostFiles.run(stores: max(1, states / 500), seed: options.seed)
     options.printUnlessJSON("\(lost)")
     var result = CampaignResult(
-      run: troubles.states + crashes.states + matrix.checks + lost.losses,
-      failed: troubles.failures + crashes.failures + matrix.failures + lost.failures)
+      run: salvages.states + crashes.states + matrix.checks + lost.losses,
+      failed: salvages.failures + crashes.failures + matrix.failures + lost.failures)
     result.details = [
       ("checks", matrix.checks), ("damageFound", matrix.found), ("salvaged", matrix.salvaged),
-      ("refused", matrix.refused), ("crashesAndFaults", troubles.states),
+      ("refused", matrix.refused), ("crashesAndFaults", salvages.states),
       ("checksAfterCrashes", crashes.states), ("filesLost", lost.losses),
     ]
     result.firstFailure =
-      matrix.firstFailures.first ?? troubles.firstFailure ?? crashes.firstFailure ?? lost.firstFailures.first
+      matrix.firstFailures.first ?? salvages.firstFailure ?? crashes.firstFailure ?? lost.firstFailures.first
     return result
   }
 }

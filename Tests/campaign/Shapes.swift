@@ -42,23 +42,23 @@ enum Shapes: Campaign {
       ("getNsOfOneShape", Int(one.get / .nanoseconds(1))), ("getNsOfMany", Int(many.get / .nanoseconds(1))),
       ("shapesOfMany", many.shapes),
     ]
-    var broken = [one.wrong, many.wrong].compactMap { $0 }
+    var problems = [one.wrong, many.wrong].compactMap { $0 }
     if many.write / one.write > timesMax {
-      broken.append("writes take \(percent(many.write, one.write)) % of those with one shape")
+      problems.append("writes take \(percent(many.write, one.write)) % of those with one shape")
     }
     if many.get > one.get * timesMax + .microseconds(20) {
-      broken.append("gets take \(percent(many.get, one.get)) %")
+      problems.append("gets take \(percent(many.get, one.get)) %")
     }
     // An open reads up to four thousand shapes, whatever the number of documents.
     if many.open > one.open * timesMax + .milliseconds(100) {
-      broken.append("an open takes \(percent(many.open, one.open)) %")
+      problems.append("an open takes \(percent(many.open, one.open)) %")
     }
     // With fewer shapes, the test would not cover a full shape table.
     if one.shapes != 2 || many.shapes < min(count, 1000) {
-      broken.append("\(one.shapes) and \(many.shapes) shapes")
+      problems.append("\(one.shapes) and \(many.shapes) shapes")
     }
-    result.failed = broken.count
-    result.firstFailure = broken.first
+    result.failed = problems.count
+    result.firstFailure = problems.first
     return result
   }
 

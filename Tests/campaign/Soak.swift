@@ -39,7 +39,7 @@ enum Soak: Campaign {
     while ContinuousClock.now < end, soak.failures.isEmpty { try soak.round() }
     soak.judge()
     options.printUnlessJSON(soak.table)
-    if !soak.hasJudgedGrowth {
+    if !soak.hasCheckedGrowth {
       options.printUnlessJSON(
         "Growth of memory and descriptors: not judged, because that takes seven rounds.")
     }
@@ -75,7 +75,7 @@ struct SoakRun {
   private var frames: UInt64 = 0
   private var checks = 0
   /// Whether there were enough rounds to detect growth.
-  private(set) var hasJudgedGrowth = false
+  private(set) var hasCheckedGrowth = false
   /// One in this many rounds ends with a full check. The last round always ends with a full check.
   private static let roundsPerCheck = 3
 
@@ -163,12 +163,12 @@ struct SoakRun {
       usleep(UInt32(milliseconds) * 1000)
       kill(child, SIGKILL)
     }
-    let said = output.fileHandleForReading.readDataToEndOfFile()
+    let printed = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     killer.join()
     try output.fileHandleForReading.close()
     var acknowledged = [Int](repeating: 0, count: SoakScript.writers)
-    for line in String(decoding: said, as: UTF8.self).split(separator: "\n") {
+    for line in String(decoding: printed, as: UTF8.self).split(separator: "\n") {
       if line.hasPrefix("failure") { throw SoakFailure(description: String(line)) }
       let words = line.split(separator: " ").compactMap { Int($0) }
       guard words.count == 2, acknowledged.indices.contains(words[0]) else { continue }
@@ -184,7 +184,7 @@ struct SoakRun {
     try store.checkInvariants()
     var count = 0
     for writer in models.indices {
-      let last = SoakScript.number(in: try store.value(for: SoakScript.lastName(writer))) ?? 0
+      let last = SoakScript.number(in: try store.value(for: SoakScript.lastCommitKey(writer))) ?? 0
       // One commit of the writer may have been in progress.
       let known = max(acknowledged[writer], models[writer].last)
       guard last == known || last == known + 1 else {
@@ -209,9 +209,10 @@ struct SoakRun {
   // MARK: Laws
 
   private mutating func check(_ round: Round) {
-    let most = SpaceLaw.directoryBytesMax(live: round.live, Soak.options)
+    let most = SpaceLimits.directoryBytesMax(live: round.live, Soak.options)
     if round.peak > most { failures.append("\(round.peak) bytes on disk, and \(most) may be") }
-    let allowed = SpaceLaw.commitMillisecondsMax + SpaceLaw.syncsOfCommitMax * round.longestSync.milliseconds
+    let allowed =
+      SpaceLimits.commitMillisecondsMax + SpaceLimits.commitSyncsMax * round.longestSync.milliseconds
     if round.longest.milliseconds > allowed {
       failures.append("a commit took \(round.longest.milliseconds) ms, and \(allowed) may be")
     }
@@ -220,13 +221,13 @@ struct SoakRun {
   /// Checks the laws that apply to all rounds together.
   mutating func judge() {
     if rounds.count % Self.roundsPerCheck != 0 { checkEveryByte() }
-    if amplification > SpaceLaw.writeAmplificationMax {
+    if amplification > SpaceLimits.writeAmplificationMax {
       failures.append("\(amplification.withTwoDigits) bytes were written for each one logged")
     }
     // One-time allocations are complete after a round of each kind, so the first rounds are not compared.
     let settled = rounds.dropFirst(3)
-    hasJudgedGrowth = settled.count >= 4
-    guard hasJudgedGrowth else { return }
+    hasCheckedGrowth = settled.count >= 4
+    guard hasCheckedGrowth else { return }
     let part = max(2, settled.count / 3)
     let first = settled.prefix(part), last = settled.suffix(part)
     let memory = (first.map(\.residentBytes).max() ?? 0, last.map(\.residentBytes).min() ?? 0)
@@ -240,7 +241,7 @@ struct SoakRun {
   }
 
   private var amplification: Double {
-    Double(watched.counters.bytesWrittenInAll) / Double(max(1, frames))
+    Double(watched.counters.totalBytesWritten) / Double(max(1, frames))
   }
 
   // MARK: What is told
@@ -268,7 +269,7 @@ struct SoakRun {
   var details: [(name: String, value: Int)] {
     [
       ("commits", rounds.reduce(0) { $0 + $1.commits }), ("kills", rounds.count { $0.wasKilled }),
-      ("checks", checks), ("growthJudged", hasJudgedGrowth ? 1 : 0),
+      ("checks", checks), ("growthJudged", hasCheckedGrowth ? 1 : 0),
       ("writtenPer100Logged", Int(100 * amplification)),
       ("residentBytesFirst", rounds.first?.residentBytes ?? 0),
       ("residentBytesLast", rounds.last?.residentBytes ?? 0),

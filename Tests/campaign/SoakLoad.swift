@@ -41,15 +41,15 @@ final class SoakLoad: Sendable {
   /// Runs the load until `isOver` returns true. Calls `isOver` several times a second.
   func run(until isOver: () -> Bool) -> Outcome {
     var threads = (0..<SoakScript.writers).map { writer in
-      WorkerThread { [self] in repeatedly { try write(writer) } }
+      WorkerThread { [self] in runUntilStopped { try write(writer) } }
     }
     for reader in 0..<2 {
       let rng = Locked(SeededRandom(seed: SeededRandom.seed(seed, 1, UInt64(reader))))
-      threads.append(WorkerThread { [self] in repeatedly { try read(rng) } })
+      threads.append(WorkerThread { [self] in runUntilStopped { try read(rng) } })
     }
     for looker in 0..<2 {
       let rng = Locked(SeededRandom(seed: SeededRandom.seed(seed, 2, UInt64(looker))))
-      threads.append(WorkerThread { [self] in repeatedly { try look(rng) } })
+      threads.append(WorkerThread { [self] in runUntilStopped { try look(rng) } })
     }
     while !isOver(), state.withLock({ !$0.isOver }) { usleep(50_000) }
     state.withLock { $0.isOver = true }
@@ -57,7 +57,7 @@ final class SoakLoad: Sendable {
     return state.withLock { $0.outcome }
   }
 
-  private func repeatedly(_ body: () throws -> Void) {
+  private func runUntilStopped(_ body: () throws -> Void) {
     while state.withLock({ !$0.isOver }) {
       do { try body() } catch { fail("\(error)") }
     }
@@ -73,7 +73,7 @@ final class SoakLoad: Sendable {
   // MARK: Threads
 
   private func write(_ writer: Int) throws {
-    let number = try (SoakScript.number(in: store.value(for: SoakScript.lastName(writer))) ?? 0) + 1
+    let number = try (SoakScript.number(in: store.value(for: SoakScript.lastCommitKey(writer))) ?? 0) + 1
     let batch = try script.batch(writer: writer, number: number)
     let durability: Durability = number % 4 == 0 ? .buffered : .synced
     let took = try ContinuousClock().measure { try store.commit(batch, durability: durability) }
@@ -92,7 +92,7 @@ final class SoakLoad: Sendable {
     let value = try store.value(for: SoakScript.name(writer, key))
     // The number of the last commit is read after the value, because this number may be newer than the value,
     // but not older.
-    let last = SoakScript.number(in: try store.value(for: SoakScript.lastName(writer))) ?? 0
+    let last = SoakScript.number(in: try store.value(for: SoakScript.lastCommitKey(writer))) ?? 0
     if let value, !script.isValue(value, writer: writer, key: key, upTo: last) {
       fail("key \(key) of writer \(writer) holds a value that no writer put there")
     }

@@ -36,21 +36,21 @@ struct SoakScript: Sendable {
     }
     var last: [UInt8] = []
     last.append(littleEndian: UInt64(number))
-    try batch.put(last, for: Self.lastName(writer))
+    try batch.put(last, for: Self.lastCommitKey(writer))
     return batch
   }
 
   func frameBytes(writer: Int, number: Int) -> UInt64 {
     let changes = changes(writer: writer, number: number)
-    return SpaceLaw.frameBytes(
+    return SpaceLimits.frameBytes(
       changes.map { (Self.name(writer, $0.key).count, $0.valueBytes.map { 8 + $0 }) }
-        + [(Self.lastName(writer).count, 8)])
+        + [(Self.lastCommitKey(writer).count, 8)])
   }
 
   static func name(_ writer: Int, _ key: Int) -> [UInt8] { Array("writer\(writer)/key\(key)".utf8) }
 
   /// The key that contains the number of the writer's last commit.
-  static func lastName(_ writer: Int) -> [UInt8] { Array("writer\(writer)/last".utf8) }
+  static func lastCommitKey(_ writer: Int) -> [UInt8] { Array("writer\(writer)/last".utf8) }
 
   /// Returns the value that a commit writes. The value starts with the number of the commit; half of the
   /// remaining bytes are compressible.

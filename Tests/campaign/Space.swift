@@ -71,7 +71,7 @@ enum Space: Campaign {
       result.run += 1
       table.append(row.cells)
       result.details += row.details
-      guard let broken = row.lawBroken else { continue }
+      guard let broken = row.exceededLimit else { continue }
       result.failed += 1
       result.firstFailure = result.firstFailure ?? "\(load.rawValue): \(broken)"
     }
@@ -97,7 +97,7 @@ enum Space: Campaign {
     private var longest = Duration.zero
     private var longestWithoutSyncs = Duration.zero
     private var peak: UInt64 = 0
-    private var peakOfLogs: UInt64 = 0
+    private var peakLogBytes: UInt64 = 0
 
     init(_ load: Load, _ scale: Scale, seed: UInt64, in folder: URL) {
       self.load = load
@@ -113,26 +113,26 @@ enum Space: Campaign {
       platform.fileSystem = watched
       var store = try ByteStore.open(path, options: scale.options, platform: platform)
       if load == .reopened {
-        try fillAtOnce(store)
+        try fillInLargeBatches(store)
         try store.close()
         store = try ByteStore.open(path, options: scale.options, platform: platform)
       }
       let probe = DeviceProbe(in: folder)
       switch load {
       case .largeBatches: try fillFromThreads(store)
-      case .reopened: try commitBesideFlush(store)
+      case .reopened: try commitDuringFlush(store)
       default: try fill(store)
       }
-      let (device, average) = probe.end()
+      let (longestSync, average) = probe.end()
       try store.flush()
       let bytes = DirectoryMeasures.bytes(of: path)
       let live = store.statistics.segments.liveBytes
       try store.close()
       return Row(
         load: load, options: scale.options, commits: commits, frames: frames,
-        written: watched.counters.bytesWrittenInAll,
-        live: live, atTheEnd: bytes, peak: peak, peakOfLogs: peakOfLogs, longest: longest,
-        longestWithoutSyncs: longestWithoutSyncs, device: device, average: average)
+        written: watched.counters.totalBytesWritten,
+        live: live, finalBytes: bytes, peak: peak, peakLogBytes: peakLogBytes, longest: longest,
+        longestWithoutSyncs: longestWithoutSyncs, longestSync: longestSync, average: average)
     }
 
     private mutating func fill(_ store: ByteStore) throws {
@@ -154,7 +154,7 @@ enum Space: Campaign {
     }
 
     /// Not measured.
-    private mutating func fillAtOnce(_ store: ByteStore) throws {
+    private mutating func fillInLargeBatches(_ store: ByteStore) throws {
       for first in stride(from: 0, to: scale.operations, by: 2000) {
         var batch = Batch()
         for number in first..<min(first + 2000, scale.operations) {
@@ -163,7 +163,7 @@ enum Space: Campaign {
           try batch.put(value, for: key)
           entries.append((key.count, value.count))
         }
-        frames += SpaceLaw.frameBytes(entries)
+        frames += SpaceLimits.frameBytes(entries)
         entries = []
         try store.commit(batch)
       }
@@ -171,7 +171,7 @@ enum Space: Campaign {
     }
 
     /// Commits first, so that the flush has work, and then commits until the flush is done.
-    private mutating func commitBesideFlush(_ store: ByteStore) throws {
+    private mutating func commitDuringFlush(_ store: ByteStore) throws {
       func overwrite() throws {
         for _ in 0..<load.entriesMax { try note(random.below(scale.operations), store) }
       }
@@ -202,7 +202,7 @@ enum Space: Campaign {
         var commits = 0
         var longest = Duration.zero
         var peak: UInt64 = 0
-        var peakOfLogs: UInt64 = 0
+        var peakLogBytes: UInt64 = 0
         var failure: (any Error)?
       }
       let outcome = Locked(Outcome())
@@ -221,7 +221,7 @@ enum Space: Campaign {
                 entries.append((key.count, Self.largeValueBytes))
               }
               let took = try ContinuousClock().measure { try store.commit(batch) }
-              let frame = SpaceLaw.frameBytes(entries)
+              let frame = SpaceLimits.frameBytes(entries)
               let peaks = (
                 DirectoryMeasures.bytes(of: path), DirectoryMeasures.bytes(of: path, named: "log-")
               )
@@ -230,7 +230,7 @@ enum Space: Campaign {
                 outcome.commits += 1
                 outcome.longest = max(outcome.longest, took)
                 outcome.peak = max(outcome.peak, peaks.0)
-                outcome.peakOfLogs = max(outcome.peakOfLogs, peaks.1)
+                outcome.peakLogBytes = max(outcome.peakLogBytes, peaks.1)
               }
             }
           } catch {
@@ -245,7 +245,7 @@ enum Space: Campaign {
       commits = sum.commits
       longest = sum.longest
       peak = sum.peak
-      peakOfLogs = sum.peakOfLogs
+      peakLogBytes = sum.peakLogBytes
     }
 
     static var bytesInFlight: UInt64 { UInt64(threads * largeValues * largeValueBytes) }
@@ -268,7 +268,7 @@ enum Space: Campaign {
 
     private mutating func commit(to store: ByteStore) throws {
       guard !entries.isEmpty else { return }
-      frames += SpaceLaw.frameBytes(entries)
+      frames += SpaceLimits.frameBytes(entries)
       let before = watched.timeInSyncsOfThisThread
       let took = try ContinuousClock().measure { try store.commit(batch) }
       longest = max(longest, took)
@@ -278,7 +278,7 @@ enum Space: Campaign {
       commits += 1
       guard commits % 100 == 0 else { return }
       peak = max(peak, DirectoryMeasures.bytes(of: path))
-      peakOfLogs = max(peakOfLogs, DirectoryMeasures.bytes(of: path, named: "log-"))
+      peakLogBytes = max(peakLogBytes, DirectoryMeasures.bytes(of: path, named: "log-"))
     }
   }
 
@@ -296,14 +296,14 @@ enum Space: Campaign {
     var frames: UInt64
     var written: UInt64
     var live: UInt64
-    var atTheEnd: UInt64
+    var finalBytes: UInt64
     var peak: UInt64
-    var peakOfLogs: UInt64
+    var peakLogBytes: UInt64
     var longest: Duration
     /// The longest time of a commit, not counting the syncs of the commit's own thread. Measured only for
     /// loads with one thread.
     var longestWithoutSyncs: Duration
-    var device: Duration
+    var longestSync: Duration
     var average: Duration
 
     private var amplification: Double { Double(written) / Double(max(1, frames)) }
@@ -311,9 +311,9 @@ enum Space: Campaign {
     var cells: [String] {
       [
         load.rawValue, "\(commits)", frames.inMebibytes, written.inMebibytes, amplification.withTwoDigits,
-        live.inMebibytes, atTheEnd.inMebibytes, (Double(atTheEnd) / Double(max(1, live))).withTwoDigits,
-        peak.inMebibytes, peakOfLogs.inMebibytes, "\(longest.milliseconds)",
-        load == .largeBatches ? "" : "\(longestWithoutSyncs.milliseconds)", "\(device.milliseconds)",
+        live.inMebibytes, finalBytes.inMebibytes, (Double(finalBytes) / Double(max(1, live))).withTwoDigits,
+        peak.inMebibytes, peakLogBytes.inMebibytes, "\(longest.milliseconds)",
+        load == .largeBatches ? "" : "\(longestWithoutSyncs.milliseconds)", "\(longestSync.milliseconds)",
         (average / .milliseconds(1)).withTwoDigits,
       ]
     }
@@ -321,38 +321,38 @@ enum Space: Campaign {
     var details: [(name: String, value: Int)] {
       [
         ("\(load.rawValue).writtenPer100Logged", Int(100 * amplification)),
-        ("\(load.rawValue).liveBytes", Int(live)), ("\(load.rawValue).directoryBytes", Int(atTheEnd)),
-        ("\(load.rawValue).peakBytes", Int(peak)), ("\(load.rawValue).peakOfLogsBytes", Int(peakOfLogs)),
+        ("\(load.rawValue).liveBytes", Int(live)), ("\(load.rawValue).directoryBytes", Int(finalBytes)),
+        ("\(load.rawValue).peakBytes", Int(peak)), ("\(load.rawValue).peakOfLogsBytes", Int(peakLogBytes)),
         ("\(load.rawValue).longestCommitMs", longest.milliseconds),
         ("\(load.rawValue).longestCommitWithoutSyncsMs", longestWithoutSyncs.milliseconds),
-        ("\(load.rawValue).longestSyncMs", device.milliseconds),
+        ("\(load.rawValue).longestSyncMs", longestSync.milliseconds),
       ]
     }
 
-    var lawBroken: String? {
+    var exceededLimit: String? {
       // This load has only a few commits but writes a whole checkpoint, so the write amplification is
       // meaningless.
-      if load == .reopened { return commitBroken }
-      if amplification > SpaceLaw.writeAmplificationMax {
+      if load == .reopened { return exceededCommitLimit }
+      if amplification > SpaceLimits.writeAmplificationMax {
         return "\(amplification.withTwoDigits) bytes written for each"
       }
       let inFlight = load == .largeBatches ? LoadRun.bytesInFlight : 0
-      let most = SpaceLaw.directoryBytesMax(live: live, inFlight: inFlight, options)
+      let most = SpaceLimits.directoryBytesMax(live: live, inFlight: inFlight, options)
       // `deleteHalf` is exempt, because before its deletions more data is live than at the end.
       if load != .deleteHalf, peak > most { return "\(peak) bytes on disk, and \(most) may be" }
-      let mostOfLogs = SpaceLaw.logBytesMax(inFlight: inFlight, options)
-      if peakOfLogs > mostOfLogs { return "\(peakOfLogs) bytes of logs, and \(mostOfLogs) may be" }
-      let mostAtRest = SpaceLaw.directoryBytesAtRestMax(live: live, inFlight: inFlight, options)
-      if atTheEnd > mostAtRest { return "\(atTheEnd) bytes after a flush, and \(mostAtRest) may be" }
-      return load == .largeBatches ? nil : commitBroken
+      let logLimit = SpaceLimits.logBytesMax(inFlight: inFlight, options)
+      if peakLogBytes > logLimit { return "\(peakLogBytes) bytes of logs, and \(logLimit) may be" }
+      let atRestLimit = SpaceLimits.directoryBytesAtRestMax(live: live, inFlight: inFlight, options)
+      if finalBytes > atRestLimit { return "\(finalBytes) bytes after a flush, and \(atRestLimit) may be" }
+      return load == .largeBatches ? nil : exceededCommitLimit
     }
 
     /// The limit that a commit exceeded; nil if none did. The limits are for small commits only, because a
     /// large commit takes time proportional to its bytes.
-    private var commitBroken: String? {
-      let allowed = SpaceLaw.commitMillisecondsMax(longestSync: device, average: average)
+    private var exceededCommitLimit: String? {
+      let allowed = SpaceLimits.commitMillisecondsMax(longestSync: longestSync, average: average)
       if longest.milliseconds > allowed { return "a commit took \(longest.milliseconds) ms of \(allowed)" }
-      let without = SpaceLaw.commitMillisecondsWithoutSyncsMax(longestSync: device, average: average)
+      let without = SpaceLimits.commitMillisecondsWithoutSyncsMax(longestSync: longestSync, average: average)
       guard longestWithoutSyncs.milliseconds > without else { return nil }
       return "a commit took \(longestWithoutSyncs.milliseconds) ms of \(without) beside its own syncs"
     }

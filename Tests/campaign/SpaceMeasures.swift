@@ -4,31 +4,31 @@ import ByteStore
 import Foundation
 
 /// The laws that `soak` and `space` check; see docs/reliability.md, section "Numbers".
-enum SpaceLaw {
+enum SpaceLimits {
   static let writeAmplificationMax = 10.0
   /// The maximum time of a commit in addition to the time of the syncs that it waits for.
   static let commitMillisecondsMax = 50
   /// The number of syncs that a commit waits for if it rotates the log: one each of the old log, the new
   /// log, the manifest and the previous group, and two of the directory.
-  static let syncsOfCommitMax = 6
+  static let commitSyncsMax = 6
 
   /// Returns the maximum time that a commit waits for syncs. One of these syncs may take as long as the
   /// device's longest sync; the others take the average.
-  static func syncMillisecondsOfCommitMax(longestSync: Duration, average: Duration) -> Int {
-    let others: Duration = average * (syncsOfCommitMax - 1)
+  static func commitSyncMillisecondsMax(longestSync: Duration, average: Duration) -> Int {
+    let others: Duration = average * (commitSyncsMax - 1)
     return longestSync.milliseconds + others.milliseconds
   }
 
   static func commitMillisecondsMax(longestSync: Duration, average: Duration) -> Int {
-    syncMillisecondsOfCommitMax(longestSync: longestSync, average: average) + commitMillisecondsMax
+    commitSyncMillisecondsMax(longestSync: longestSync, average: average) + commitMillisecondsMax
   }
 
   /// The number of syncs that a flush requests and that a commit may have to wait for.
-  static let syncsOfOthersMax = 3
+  static let flushSyncsMax = 3
 
   /// Returns the maximum time of a commit, not counting the commit's own syncs.
   static func commitMillisecondsWithoutSyncsMax(longestSync: Duration, average: Duration) -> Int {
-    let others: Duration = average * (syncsOfOthersMax - 1)
+    let others: Duration = average * (flushSyncsMax - 1)
     return longestSync.milliseconds + others.milliseconds + commitMillisecondsMax
   }
 

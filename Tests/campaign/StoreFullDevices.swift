@@ -12,7 +12,7 @@ struct StoreFullDevices {
     var rounds = 0
     var failed = 0
     /// The number of rounds in which a call of the process failed.
-    var starved = 0
+    var roundsWithFailedCalls = 0
     var outcomesUnknown = 0
     var commits = 0
     var firstFailure: String?
@@ -66,13 +66,13 @@ struct StoreFullDevices {
   private mutating func round(_ round: Int) throws {
     store.renew(before: round)
     let room = random.below(Self.roomMax)
-    try takeSpace(butFor: room)
+    try occupySpace(butFor: room)
     let end = try runWorker()
     try FileManager.default.removeItem(atPath: filler)
     try mount.unmount()
     try mount.mount()
     summary.rounds += 1
-    if end.wasStruck { summary.starved += 1 }
+    if end.wasDisrupted { summary.roundsWithFailedCalls += 1 }
     if end.words.contains(StoreKillWorker.unknown) { summary.outcomesUnknown += 1 }
     guard let problem = store.problem(after: end, &summary.commits) else { return }
     summary.failed += 1
@@ -84,7 +84,7 @@ struct StoreFullDevices {
   private var filler: String { small.path + "/filler" }
 
   /// Limits the remaining space of the device to this many bytes.
-  private func takeSpace(butFor room: Int) throws {
+  private func occupySpace(butFor room: Int) throws {
     var status = statvfs()
     guard statvfs(small.path, &status) == 0 else {
       throw LoopMount.Failure(description: "\(small.path) does not say how full it is")
@@ -105,11 +105,11 @@ struct StoreFullDevices {
     let output = Pipe()
     process.standardOutput = output
     try process.run()
-    let said = output.fileHandleForReading.readDataToEndOfFile()
+    let printed = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
-    let words = String(decoding: said, as: UTF8.self).split(separator: "\n")
+    let words = String(decoding: printed, as: UTF8.self).split(separator: "\n")
     return KilledStore.End(
-      wasKilled: false, wasStruck: words.contains(StoreKillWorker.met), status: process.terminationStatus,
+      wasKilled: false, wasDisrupted: words.contains(StoreKillWorker.met), status: process.terminationStatus,
       words: words)
   }
 }

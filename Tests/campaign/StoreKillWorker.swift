@@ -40,7 +40,7 @@ enum StoreKillWorker {
       try run(store, commits, seed)
       try store.close()
     } catch {
-      meet(error)
+      reportError(error)
     }
     exit(0)
   }
@@ -52,7 +52,7 @@ enum StoreKillWorker {
         if step % 4 == 0 { store.performMaintenance() }
         if step % 11 == 0 { try store.flush(.everything) }
       } catch {
-        meet(error)
+        reportError(error)
       }
     }
   }
@@ -69,7 +69,7 @@ enum StoreKillWorker {
         printLine("\(sequence.value)")
         return
       } catch {
-        meet(error)
+        reportError(error)
         if case .outcomeUnknown = error { stop(store, seed) }
       }
     }
@@ -83,7 +83,7 @@ enum StoreKillWorker {
     return batch
   }
 
-  private static func meet(_ error: ByteStoreError) {
+  private static func reportError(_ error: ByteStoreError) {
     printLine("\(met)")
     switch error {
     case .system, .outcomeUnknown: break

@@ -92,13 +92,14 @@ struct StoreKills {
   private mutating func round(_ round: Int, isKill: Bool) throws {
     store.renew(before: round)
     let call = Call.allCases[round % Call.allCases.count]
-    let blow = isKill ? Injection.kill(call) : .fail(call, Errno.allCases[random.below(Errno.allCases.count)])
+    let fault =
+      isKill ? Injection.kill(call) : .fail(call, Errno.allCases[random.below(Errno.allCases.count)])
     let number = 1 + random.below(call.countMax)
-    let injection = blow.injection(at: number, isSticky: !isKill && random.oneIn(3))
+    let injection = fault.injection(at: number, isSticky: !isKill && random.oneIn(3))
     summary.rounds += 1
     let end = try runWorker(injection, call)
     if end.words.contains(StoreKillWorker.unknown) { summary.outcomesUnknown += 1 }
-    if end.wasStruck { summary.injections[blow, default: 0] += 1 }
+    if end.wasDisrupted { summary.injections[fault, default: 0] += 1 }
     guard let problem = store.problem(after: end, &summary.commits) else { return }
     summary.failed += 1
     summary.firstFailure =
@@ -117,13 +118,14 @@ struct StoreKills {
     let output = Pipe()
     process.standardOutput = output
     try process.run()
-    let said = output.fileHandleForReading.readDataToEndOfFile()
+    let printed = output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     let calls = try String(contentsOfFile: trace, encoding: .utf8)
     let wasKilled = process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
     return KilledStore.End(
-      wasKilled: wasKilled, wasStruck: wasKilled || calls.contains("(INJECTED)"),
-      status: process.terminationStatus, words: String(decoding: said, as: UTF8.self).split(separator: "\n"))
+      wasKilled: wasKilled, wasDisrupted: wasKilled || calls.contains("(INJECTED)"),
+      status: process.terminationStatus,
+      words: String(decoding: printed, as: UTF8.self).split(separator: "\n"))
   }
 }
 

@@ -27,7 +27,7 @@ struct StoreRandomKills {
     for round in 0..<rounds {
       store.renew(before: round)
       let microseconds = UInt32(random.below(Int(millisecondsMax) * 1000))
-      let end = try strike(store, after: microseconds)
+      let end = try startAndKill(store, after: microseconds)
       summary.rounds += 1
       if end.wasKilled { summary.struck += 1 }
       guard let problem = store.problem(after: end, &summary.commits) else { continue }
@@ -40,7 +40,8 @@ struct StoreRandomKills {
 
   /// Starts a process and kills it after the delay. The delay starts with the first acknowledged commit,
   /// because before that commit there is little to lose.
-  private static func strike(_ store: KilledStore, after microseconds: UInt32) throws -> KilledStore.End {
+  private static func startAndKill(_ store: KilledStore, after microseconds: UInt32) throws -> KilledStore.End
+  {
     let process = Process()
     process.executableURL = Bundle.main.executableURL
     process.arguments = store.workerArguments(commits: commitsMax) + [StoreKillWorker.background]
@@ -48,14 +49,14 @@ struct StoreRandomKills {
     process.standardOutput = output
     try process.run()
     let file = output.fileHandleForReading
-    var said = file.availableData
+    var printed = file.availableData
     usleep(microseconds)
     kill(process.processIdentifier, SIGKILL)
-    said += file.readDataToEndOfFile()
+    printed += file.readDataToEndOfFile()
     process.waitUntilExit()
     let wasKilled = process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
     return KilledStore.End(
-      wasKilled: wasKilled, wasStruck: wasKilled, status: process.terminationStatus,
-      words: String(decoding: said, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: true))
+      wasKilled: wasKilled, wasDisrupted: wasKilled, status: process.terminationStatus,
+      words: String(decoding: printed, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: true))
   }
 }

@@ -61,7 +61,7 @@ struct StoreShutdowns {
     try mount.unmount()
     try mount.mount()
     summary.rounds[mount.kind, default: 0] += 1
-    if end.wasStruck { summary.interrupted += 1 }
+    if end.wasDisrupted { summary.interrupted += 1 }
     guard let problem = store.problem(after: end, &summary.commits) else { return }
     summary.failed += 1
     summary.firstFailure =
@@ -77,22 +77,22 @@ struct StoreShutdowns {
     let output = Pipe()
     process.standardOutput = output
     try process.run()
-    var said = Data()
+    var printed = Data()
     var lines = 0
     while lines < commits {
       let part = output.fileHandleForReading.availableData
       guard !part.isEmpty else { break }
-      said += part
+      printed += part
       lines += part.count { $0 == UInt8(ascii: "\n") }
     }
     usleep(UInt32(microseconds))
     let wasRunning = process.isRunning
     try mount.shutDown()
-    said += output.fileHandleForReading.readDataToEndOfFile()
+    printed += output.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()
     return KilledStore.End(
-      wasKilled: false, wasStruck: wasRunning, status: process.terminationStatus,
-      words: String(decoding: said, as: UTF8.self).split(separator: "\n"))
+      wasKilled: false, wasDisrupted: wasRunning, status: process.terminationStatus,
+      words: String(decoding: printed, as: UTF8.self).split(separator: "\n"))
   }
 }
 #endif

@@ -1,7 +1,7 @@
 // An app: a name, its options, and the teardowns that `delete` runs.
 //
-// A name is free, taken, or leaving. `configure` changes a free name to taken. `delete` changes a taken name
-// to leaving. While a name is leaving, no app is found under it, and no app can be configured with it. The
+// A name is free, taken, or deleting. `configure` changes a free name to taken. `delete` changes a taken name
+// to deleting. While a name is deleting, no app is found under it, and no app can be configured with it. The
 // name becomes free again when all teardowns have run, before `delete` calls its completion.
 
 import ByteStore
@@ -36,7 +36,7 @@ public final class FirebaseApp: NSObject, Sendable {
 
   private struct Registry: Sendable {
     var apps: [String: FirebaseApp] = [:]
-    var leaving: Set<String> = []
+    var deleting: Set<String> = []
   }
 
   private init(name: String, values: FirebaseOptions.Values) {
@@ -63,7 +63,7 @@ public final class FirebaseApp: NSObject, Sendable {
     if let problem = problem(name: name) { ProgrammerError.trap(problem) }
     let app = FirebaseApp(name: name, values: options.values)
     let isNew = registry.withLock { registry in
-      guard registry.apps[name] == nil, !registry.leaving.contains(name) else { return false }
+      guard registry.apps[name] == nil, !registry.deleting.contains(name) else { return false }
       registry.apps[name] = app
       return true
     }
@@ -100,12 +100,12 @@ public final class FirebaseApp: NSObject, Sendable {
     let isMine = Self.registry.withLock { registry in
       guard registry.apps[name] === self else { return false }
       registry.apps[name] = nil
-      registry.leaving.insert(name)
+      registry.deleting.insert(name)
       return true
     }
     if isMine {
       runTeardowns()
-      _ = Self.registry.withLock { $0.leaving.remove(name) }
+      _ = Self.registry.withLock { $0.deleting.remove(name) }
     }
     completion(isMine)
   }

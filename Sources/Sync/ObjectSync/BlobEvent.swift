@@ -63,12 +63,12 @@ enum LocalRead: Sendable {
 enum BlobEvent: Sendable {
   // From users.
   case start
-  case queued(QueuedChange, patience: Int64?)
+  case queued(QueuedChange, timeout: Int64?)
   case cancel(Int64, BlobCallID)
   case hold(Int64)
   case release(Int64)
   case wait(BlobCallID)
-  case updateAtRemote(BlobCallID, ObjectPath, AttributeChanges, patience: Int64)
+  case updateAtRemote(BlobCallID, ObjectPath, AttributeChanges, timeout: Int64)
   case find(BlobSync.Search, ObjectPath, FetchLimits)
   case holdSearch(BlobSync.Search)
   case releaseSearch(BlobSync.Search)
@@ -134,7 +134,7 @@ enum BlobEffect: Sendable {
   case closeArrival(BlobSync.Search, keepsStagedPart: Bool)
 
   // About listings.
-  case askPage(BlobCallID, bucket: String, prefix: String, after: String?, count: Int)  // remotePage
+  case requestPage(BlobCallID, bucket: String, prefix: String, after: String?, count: Int)  // remotePage
   case readWaiting(BlobCallID, ListedFolder, after: String?, upTo: String?)  // waitingRead
   case listLocally(BlobCallID, ListedFolder, after: String?, limit: Int)  // localPage
 
@@ -160,8 +160,8 @@ enum BlobTimer: Hashable, Sendable {
   case retry
   /// The next attempt of a change that failed alone.
   case attempt(Int64)
-  /// The patience of a change's watcher.
-  case patience(Int64)
+  /// The timeout of a change's watcher.
+  case timeout(Int64)
   case update(BlobCallID)
   case search(BlobSync.Search)
 }

@@ -5,8 +5,8 @@
 //   the generations differ, or    the content is fetched, verified and stored
 //   the local copy is damaged
 //   the remote does not answer    the local copy is the answer; without one, the search retries while it has
-//                                 patience, and resumes after the bytes that have arrived
-//   the app stops, the patience   the part of a large content that has arrived stays staged; a later search
+//                                 timeout, and resumes after the bytes that have arrived
+//   the app stops, the timeout   the part of a large content that has arrived stays staged; a later search
 //   is used up, or the store      for that generation verifies it and resumes there, unless another search
 //   fails                         uses it
 //   the caller cancels, or the    the part that has arrived is deleted
@@ -28,14 +28,14 @@ struct FetchLimits: Sendable {
   var bytesMax: UInt64
   /// The total time in microseconds to wait for an unreachable remote; starts again whenever new bytes
   /// arrive.
-  var patience: Int64
+  var timeout: Int64
 }
 
 /// A piece of a staged part that was read back.
 struct RereadPiece: Sendable {
   var byteCount: UInt64
   /// Whether the staged part may have more pieces.
-  var isMore: Bool
+  var hasMore: Bool
 }
 
 extension BlobMachine {
@@ -167,7 +167,7 @@ extension BlobMachine {
     // The current content reached the store in another way, so staged parts are obsolete. A damaged copy
     // still has to be replaced.
     if !isDamaged { emit(.forgetArrivals(path)) }
-    guard object.attributes == remote.attributes, object.isSame(as: remote.standing) else {
+    guard object.attributes == remote.attributes, object.isSame(as: remote.reportedMetadata) else {
       return emit(.receiveDescription(search, object, remote))
     }
     finish(search, .success(.here(object)))
@@ -202,9 +202,9 @@ extension BlobMachine {
   mutating func reread(_ search: BlobSync.Search, _ result: Result<RereadPiece, DocumentStoreError>) {
     guard let arrival = fetching.searches[search]?.arrival else { return }
     if case .success(let piece) = result, piece.byteCount <= arrival.object.byteCount {
-      fetching.searches[search]?.arrival?.isRereading = piece.isMore
+      fetching.searches[search]?.arrival?.isRereading = piece.hasMore
       fetching.searches[search]?.arrival?.byteCount = piece.byteCount
-      if piece.isMore { noteProgress(search) }
+      if piece.hasMore { noteProgress(search) }
     } else {
       fetching.searches[search]?.shouldContinue = false
       dropArrival(search)
@@ -257,7 +257,7 @@ extension BlobMachine {
 
   private mutating func noteProgress(_ search: BlobSync.Search) {
     guard var state = fetching.searches[search], let arrival = state.arrival else { return }
-    // Only bytes beyond the furthest point so far renew the patience. Otherwise a content that always
+    // Only bytes beyond the furthest point so far renew the timeout. Otherwise a content that always
     // fails verification would be fetched forever.
     if arrival.byteCount > state.furthestOffset {
       state.furthestOffset = arrival.byteCount
@@ -290,7 +290,7 @@ extension BlobMachine {
 
   private mutating func failed(_ search: BlobSync.Search, _ error: BlobSyncError) {
     guard var state = fetching.searches[search] else { return }
-    let left = state.limits.patience - state.waitedMicroseconds
+    let left = state.limits.timeout - state.waitedMicroseconds
     guard case .remote(.unavailable) = error, left > 0 else { return finish(search, .failure(error)) }
     let delay = min(max(state.backoff.next(), 1000), left)
     state.waitedMicroseconds += delay

@@ -65,17 +65,17 @@ struct Listing {
 extension BlobMachine {
   mutating func list(_ call: BlobCallID, _ folder: ListedFolder, after last: String?, limit: Int) {
     listings[call] = Listing(folder, after: last, limit: limit)
-    if let failure { return fell(call, failure) }
-    emit(.askPage(call, bucket: folder.bucket, prefix: folder.prefix, after: last, count: limit))
+    if let failure { return fallBackToLocal(call, failure) }
+    emit(.requestPage(call, bucket: folder.bucket, prefix: folder.prefix, after: last, count: limit))
   }
 
   mutating func remotePage(_ call: BlobCallID, _ result: Result<RemoteListing, BlobSyncError>) {
     guard let listing = listings[call] else { return }
     do throws(BlobSyncError) {
       let page = try result.get()
-      if listing.subfolders.isEmpty { try take(page, call) } else { try takeInner(page, call) }
+      if listing.subfolders.isEmpty { try take(page, call) } else { try receiveSubfolderPage(page, call) }
     } catch {
-      fell(call, error)
+      fallBackToLocal(call, error)
     }
   }
 
@@ -96,7 +96,7 @@ extension BlobMachine {
     _ call: BlobCallID, _ result: Result<[ObjectName: Bool], DocumentStoreError>
   ) {
     switch result {
-    case .failure(let error): fell(call, .store(error))
+    case .failure(let error): fallBackToLocal(call, .store(error))
     case .success(let waiting):
       listings[call]?.waiting = waiting
       checkEntries(call)
@@ -111,23 +111,23 @@ extension BlobMachine {
     do throws(BlobSyncError) {
       while listing.place < listing.known.count {
         let entry = listing.known[listing.place]
-        guard let isLeft = try Self.isLeft(entry, by: listing.waiting) else {
+        guard let stillExists = try Self.stillExists(entry, by: listing.waiting) else {
           listing.subfolders = [Self.subfolder(entry, in: listing.waiting)]
           listings[call] = listing
-          return askInner(call)
+          return requestSubfolderPage(call)
         }
         listing.place += 1
-        if isLeft { listing.entries.append(entry) }
+        if stillExists { listing.entries.append(entry) }
       }
     } catch {
-      return fell(call, error)
+      return fallBackToLocal(call, error)
     }
     finish(listing, call)
   }
 
   /// Whether an entry of the remote still exists once the pending changes are applied. Nil if the remote
   /// has to be asked for the contents of this folder.
-  private static func isLeft(
+  private static func stillExists(
     _ entry: String, by waiting: [ObjectName: Bool]
   ) throws(BlobSyncError) -> Bool? {
     guard ObjectEntry.isFolder(entry) else {
@@ -144,15 +144,16 @@ extension BlobMachine {
       prefix: prefix, waiting: waiting.filter { $0.key.text.utf8.starts(with: prefix.utf8) })
   }
 
-  private mutating func askInner(_ call: BlobCallID) {
+  private mutating func requestSubfolderPage(_ call: BlobCallID) {
     guard let listing = listings[call], let inner = listing.subfolders.last else { return }
     emit(
-      .askPage(
+      .requestPage(
         call, bucket: listing.folder.bucket, prefix: inner.prefix, after: inner.last,
         count: inner.waiting.count + 1))
   }
 
-  private mutating func takeInner(_ page: RemoteListing, _ call: BlobCallID) throws(BlobSyncError) {
+  private mutating func receiveSubfolderPage(_ page: RemoteListing, _ call: BlobCallID) throws(BlobSyncError)
+  {
     guard let place = listings[call]?.subfolders.indices.last, let listing = listings[call] else { return }
     let prefix = listing.subfolders[place].prefix
     let valid = page.entries.filter { ObjectEntry.isValid($0, below: prefix) }
@@ -167,13 +168,13 @@ extension BlobMachine {
   /// the remote has to be asked, or when it is clear whether the outermost subfolder is left.
   private mutating func checkSubfolders(_ call: BlobCallID) throws(BlobSyncError) {
     guard var listing = listings[call] else { return }
-    var isLeft = false
-    while !isLeft, var inner = listing.subfolders.popLast() {
+    var stillExists = false
+    while !stillExists, var inner = listing.subfolders.popLast() {
       if let entry = inner.unchecked.popLast() {
-        let left = try Self.isLeft(entry, by: inner.waiting)
+        let left = try Self.stillExists(entry, by: inner.waiting)
         listing.subfolders.append(inner)
         if left == nil { listing.subfolders.append(Self.subfolder(entry, in: inner.waiting)) }
-        isLeft = left == true
+        stillExists = left == true
         guard left == nil else { continue }
       } else {
         // If no page follows, nothing is left in this folder.
@@ -182,9 +183,9 @@ extension BlobMachine {
         listing.subfolders.append(inner)
       }
       listings[call] = listing
-      return askInner(call)
+      return requestSubfolderPage(call)
     }
-    if isLeft { listing.entries.append(listing.known[listing.place]) }
+    if stillExists { listing.entries.append(listing.known[listing.place]) }
     listing.place += 1
     listing.subfolders = []
     listings[call] = listing
@@ -214,7 +215,7 @@ extension BlobMachine {
 
   /// The local listing is the answer if the remote is unreachable. A store that refuses writes can still be
   /// read.
-  private mutating func fell(_ call: BlobCallID, _ error: BlobSyncError) {
+  private mutating func fallBackToLocal(_ call: BlobCallID, _ error: BlobSyncError) {
     guard let listing = listings[call] else { return }
     switch error {
     case .remote(.unavailable), .store:

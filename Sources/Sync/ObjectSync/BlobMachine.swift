@@ -21,8 +21,8 @@ import OfflineSync
 
 struct BlobMachine: StateMachine {
   static let pieceBytes = 256 << 10
-  /// The shortest patience, so that the remote has a chance to answer.
-  private static let patienceMin: Int64 = 1_000_000
+  /// The shortest timeout, so that the remote has a chance to answer.
+  private static let timeoutMin: Int64 = 1_000_000
   /// The number of failed attempts of a change after which its watcher is notified.
   private static let failuresBeforeReport = 5
   /// After this many session errors of an upload, the upload starts over.
@@ -68,8 +68,8 @@ struct BlobMachine: StateMachine {
 
   private struct Watched {
     /// Nil if the watcher waits without a time limit.
-    var patience: Int64?
-    /// The value of `answers` when the patience began.
+    var timeout: Int64?
+    /// The value of `answers` when the timeout began.
     var answersAtStart = 0
     var cancellations: [BlobCallID] = []
   }
@@ -102,7 +102,7 @@ struct BlobMachine: StateMachine {
     let path: ObjectPath
     let changes: AttributeChanges
     /// The remaining time to wait for an unreachable remote.
-    var patience: Int64
+    var timeout: Int64
     var backoff: Backoff
   }
 
@@ -128,13 +128,13 @@ struct BlobMachine: StateMachine {
   private mutating func take(_ event: BlobEvent) {
     switch event {
     case .start: sendNext()
-    case .queued(let change, let patience): queued(change, patience)
+    case .queued(let change, let timeout): queued(change, timeout)
     case .cancel(let number, let call): cancel(number, call)
     case .hold(let number): hold(number)
     case .release(let number): release(number)
     case .wait(let call): wait(call)
-    case .updateAtRemote(let call, let path, let changes, let patience):
-      updateAtRemote(call, path, changes: changes, patience: patience)
+    case .updateAtRemote(let call, let path, let changes, let timeout):
+      updateAtRemote(call, path, changes: changes, timeout: timeout)
     case .find(let search, let path, let limits): find(search, path, limits: limits)
     case .holdSearch(let search): hold(search)
     case .releaseSearch(let search): release(search)
@@ -142,7 +142,7 @@ struct BlobMachine: StateMachine {
     case .list(let call, let folder, let last, let limit): list(call, folder, after: last, limit: limit)
     case .stop: fail(.stopped)
 
-    case .timer(let timer): fired(timer)
+    case .timer(let timer): timerFired(timer)
     case .step(let number): step(number)
     case .resume(let search): resume(search)
     case .answer(let search): answer(search)
@@ -167,7 +167,7 @@ struct BlobMachine: StateMachine {
     }
   }
 
-  private mutating func fired(_ timer: BlobTimer) {
+  private mutating func timerFired(_ timer: BlobTimer) {
     switch timer {
     case .retry:
       isRetrying = false
@@ -176,7 +176,7 @@ struct BlobMachine: StateMachine {
       guard changeFailures[number] != nil else { return }
       changeFailures[number]?.isDeferred = false
       sendNext()
-    case .patience(let number): losePatience(number)
+    case .timeout(let number): handleTimeout(number)
     case .update(let call): tryRemoteUpdate(call)
     case .search(let search): resume(search)
     }
@@ -184,31 +184,31 @@ struct BlobMachine: StateMachine {
 
   // MARK: Users
 
-  private mutating func queued(_ change: QueuedChange, _ patience: Int64?) {
+  private mutating func queued(_ change: QueuedChange, _ timeout: Int64?) {
     if let failure { return emit(.endChange(change.number, .failure(failure))) }
     queue.append(change)
-    watched[change.number] = Watched(patience: patience.map { max($0, Self.patienceMin) })
-    startPatience(change.number)
+    watched[change.number] = Watched(timeout: timeout.map { max($0, Self.timeoutMin) })
+    startTimeout(change.number)
     sendNext()
   }
 
-  /// Starts the timer for the patience of a watcher. When the timer fires, the client checks whether the
+  /// Starts the timer for the timeout of a watcher. When the timer fires, the client checks whether the
   /// remote has answered any call since then.
-  private mutating func startPatience(_ number: Int64) {
-    guard let patience = watched[number]?.patience else { return }
+  private mutating func startTimeout(_ number: Int64) {
+    guard let timeout = watched[number]?.timeout else { return }
     watched[number]?.answersAtStart = answers
-    emit(.startTimer(.patience(number), microseconds: patience))
+    emit(.startTimer(.timeout(number), microseconds: timeout))
   }
 
-  private mutating func losePatience(_ number: Int64) {
-    guard let watched = watched[number], watched.patience != nil else { return }
-    let isTakenBack = if case .reverted? = outcomes[number] { true } else { false }
+  private mutating func handleTimeout(_ number: Int64) {
+    guard let watched = watched[number], watched.timeout != nil else { return }
+    let isReverted = if case .reverted? = outcomes[number] { true } else { false }
     // A change that is being reverted does not stay queued, so it must not be reported as overdue.
-    if answers != watched.answersAtStart || held.contains(number) || isTakenBack {
-      return startPatience(number)
+    if answers != watched.answersAtStart || held.contains(number) || isReverted {
+      return startTimeout(number)
     }
-    // The timer has fired, so `endWatch` does not have to stop it.
-    self.watched[number]?.patience = nil
+    // The timer has timerFired, so `endWatch` does not have to stop it.
+    self.watched[number]?.timeout = nil
     endWatch(number, .failure(.overdue(blockingError(of: number))))
   }
 
@@ -216,7 +216,7 @@ struct BlobMachine: StateMachine {
   @discardableResult
   private mutating func endWatch(_ number: Int64, _ result: Result<StoredObject?, BlobSyncError>) -> Bool {
     guard let watched = watched.removeValue(forKey: number) else { return false }
-    if watched.patience != nil { emit(.stopTimer(.patience(number))) }
+    if watched.timeout != nil { emit(.stopTimer(.timeout(number))) }
     emit(.endChange(number, result))
     let isCancelled = if case .failure(.cancelled) = result { true } else { false }
     for call in watched.cancellations { emit(.endCancellation(call, isCancelled)) }
@@ -326,7 +326,7 @@ struct BlobMachine: StateMachine {
       lastFailure = nil
       switch answer {
       case .offset, .appended: nextStep()
-      case .finished(let standing): emit(.record(change, .done(standing)))
+      case .finished(let reportedMetadata): emit(.record(change, .done(reportedMetadata)))
       case .deleted(let isDeleted):
         // If this deletion was tried before, the object may be gone because of that attempt. The result is
         // the desired one either way.
@@ -468,11 +468,11 @@ struct BlobMachine: StateMachine {
   // MARK: Updates at the remote
 
   private mutating func updateAtRemote(
-    _ call: BlobCallID, _ path: ObjectPath, changes: AttributeChanges, patience: Int64
+    _ call: BlobCallID, _ path: ObjectPath, changes: AttributeChanges, timeout: Int64
   ) {
     if let failure { return emit(.endUpdate(call, .failure(failure))) }
     remoteUpdates[call] = RemoteUpdate(
-      path: path, changes: changes, patience: patience, backoff: newBackoff())
+      path: path, changes: changes, timeout: timeout, backoff: newBackoff())
     tryRemoteUpdate(call)
   }
 
@@ -483,12 +483,12 @@ struct BlobMachine: StateMachine {
 
   private mutating func updatedAtRemote(_ call: BlobCallID, _ result: Result<RemoteObject?, BlobSyncError>) {
     guard var update = remoteUpdates[call] else { return }
-    guard case .failure(.remote(.unavailable)) = result, update.patience > 0 else {
+    guard case .failure(.remote(.unavailable)) = result, update.timeout > 0 else {
       remoteUpdates[call] = nil
       return emit(.endUpdate(call, result))
     }
-    let delay = min(max(update.backoff.next(), 1000), update.patience)
-    update.patience -= delay
+    let delay = min(max(update.backoff.next(), 1000), update.timeout)
+    update.timeout -= delay
     remoteUpdates[call] = update
     emit(.startTimer(.update(call), microseconds: delay))
   }
@@ -542,10 +542,10 @@ struct BlobMachine: StateMachine {
       return !stuck.contains(change.path)
     }
     let first = next?.number ?? .max
-    let told = changeFailures.filter { $0.value.isReported }.min { $0.key < $1.key }
+    let reported = changeFailures.filter { $0.value.isReported }.min { $0.key < $1.key }
     for wait in waits where wait.number < first {
-      let isComplete = told.map { $0.key > wait.number } ?? true
-      emit(.endWait(wait.call, isComplete ? nil : told?.value.error))
+      let isComplete = reported.map { $0.key > wait.number } ?? true
+      emit(.endWait(wait.call, isComplete ? nil : reported?.value.error))
     }
     waits.removeAll { $0.number < first }
   }

@@ -24,10 +24,10 @@ extension BlobSync {
     var progress: @Sendable (UInt64, UInt64) -> Void
 
     package init(
-      fetchesContent: Bool, bytesMax: UInt64 = .max, patience: Int64 = 0,
+      fetchesContent: Bool, bytesMax: UInt64 = .max, timeout: Int64 = 0,
       progress: @escaping @Sendable (UInt64, UInt64) -> Void = { _, _ in }
     ) {
-      limits = FetchLimits(fetchesContent: fetchesContent, bytesMax: bytesMax, patience: patience)
+      limits = FetchLimits(fetchesContent: fetchesContent, bytesMax: bytesMax, timeout: timeout)
       self.progress = progress
     }
   }
@@ -100,8 +100,8 @@ extension BlobSync {
   func rereadPiece(_ search: Search) -> Result<RereadPiece, DocumentStoreError> {
     let arrival = opened(search)
     return Result { () throws(DocumentStoreError) in
-      let isMore = try arrival.rereadStaged()
-      return RereadPiece(byteCount: arrival.byteCount, isMore: isMore)
+      let hasMore = try arrival.rereadStaged()
+      return RereadPiece(byteCount: arrival.byteCount, hasMore: hasMore)
     }
   }
 
@@ -125,7 +125,7 @@ extension BlobSync {
     let blob = try arrival.finish()
     var arrived = StoredObject(
       blob, md5: md5, at: path, attributes: object.attributes, tokens: object.downloadTokens)
-    arrived.take(object.standing)
+    arrived.take(object.reportedMetadata)
     try arrival.receive(blob, arrived)
     arrivals[search] = nil
     return true

@@ -20,7 +20,7 @@ extension BlobSync {
 
   // MARK: Calls
 
-  func askPage(
+  func requestPage(
     _ bucket: String, _ prefix: String, after last: String?, count: Int
   ) -> Result<RemoteListing, BlobSyncError> {
     Result { () throws(BlobSyncError) in

@@ -29,17 +29,17 @@ package final class BlobSync: @unchecked Sendable {
   package struct Watcher: Sendable {
     /// After this many microseconds without an answer, `end` is called with `overdue` and the watcher is
     /// removed; nil means never.
-    package var patience: Int64?
+    package var timeout: Int64?
     /// Called with the number of bytes that the remote has received.
     var progress: @Sendable (UInt64) -> Void
     /// Called once with the outcome; on success, with the object as it is then.
     var end: @Sendable (Result<StoredObject?, BlobSyncError>) -> Void
 
     package init(
-      patience: Int64? = nil, progress: @escaping @Sendable (UInt64) -> Void = { _ in },
+      timeout: Int64? = nil, progress: @escaping @Sendable (UInt64) -> Void = { _ in },
       end: @escaping @Sendable (Result<StoredObject?, BlobSyncError>) -> Void
     ) {
-      self.patience = patience
+      self.timeout = timeout
       self.progress = progress
       self.end = end
     }
@@ -111,7 +111,7 @@ package final class BlobSync: @unchecked Sendable {
   private func add(_ change: QueuedChange, _ watcher: Watcher) {
     run { sync in
       sync.watchers[change.number] = watcher
-      sync.handle(.queued(change, patience: watcher.patience))
+      sync.handle(.queued(change, timeout: watcher.timeout))
     }
   }
 
@@ -144,15 +144,15 @@ package final class BlobSync: @unchecked Sendable {
   }
 
   /// Changes attributes of an object that the store does not have, so the remote has to be reached.
-  /// Retries for up to `patience` microseconds.
+  /// Retries for up to `timeout` microseconds.
   package func updateAtRemote(
-    _ path: ObjectPath, _ changes: AttributeChanges, patience: Int64 = 0,
+    _ path: ObjectPath, _ changes: AttributeChanges, timeout: Int64 = 0,
     _ end: @escaping @Sendable (Result<RemoteObject?, BlobSyncError>) -> Void
   ) {
     let call = newCall()
     run { sync in
       sync.updates[call] = end
-      sync.handle(.updateAtRemote(call, path, changes, patience: patience))
+      sync.handle(.updateAtRemote(call, path, changes, timeout: timeout))
     }
   }
 
@@ -208,7 +208,7 @@ package final class BlobSync: @unchecked Sendable {
     case .forgetArrivals(let path): objects.forgetArrivals(at: path)
     case .receiveDescription(let search, let local, let remote):
       let changed = Result { () throws(DocumentStoreError) in
-        try objects.outbox.receive(remote.attributes, remote.standing, at: local.path)
+        try objects.outbox.receive(remote.attributes, remote.reportedMetadata, at: local.path)
       }
       return .descriptionReceived(search, local, remote, changed)
     case .openArrival(let search, let path, let object, let resumes):
@@ -226,8 +226,8 @@ package final class BlobSync: @unchecked Sendable {
     case .closeArrival(let search, let keepsStagedPart):
       closeArrival(search, keepsStagedPart: keepsStagedPart)
 
-    case .askPage(let call, let bucket, let prefix, let last, let count):
-      return .remotePage(call, askPage(bucket, prefix, after: last, count: count))
+    case .requestPage(let call, let bucket, let prefix, let last, let count):
+      return .remotePage(call, requestPage(bucket, prefix, after: last, count: count))
     case .readWaiting(let call, let folder, let last, let end):
       return .waitingRead(call, readWaiting(folder, after: last, upTo: end))
     case .listLocally(let call, let folder, let last, let limit):
@@ -270,7 +270,7 @@ package final class BlobSync: @unchecked Sendable {
       let stored = try callRemote { () throws(BlobRemoteError) in
         try remote.finish(upload: session, as: RemoteObject(object))
       }
-      return .finished(stored.standing)
+      return .finished(stored.reportedMetadata)
     case .delete(let path):
       let isDeleted = try found { () throws(BlobRemoteError) in
         try remote.delete(bucket: path.bucket, name: path.name.text)
@@ -311,7 +311,7 @@ package final class BlobSync: @unchecked Sendable {
     _ change: QueuedChange, _ outcome: ChangeOutcome
   ) throws(DocumentStoreError) -> StoredObject? {
     switch outcome {
-    case .done(let standing): return try objects.outbox.acknowledge(change, standing) ?? nil
+    case .done(let reportedMetadata): return try objects.outbox.acknowledge(change, reportedMetadata) ?? nil
     case .absent: try objects.outbox.acknowledgeAbsence(change)
     case .reverted: try objects.outbox.rollBackChange(change)
     }

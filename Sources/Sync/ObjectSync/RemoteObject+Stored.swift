@@ -15,7 +15,7 @@ extension RemoteObject {
     downloadTokens = object.tokens
   }
 
-  package var standing: RemoteObjectMetadata {
+  package var reportedMetadata: RemoteObjectMetadata {
     RemoteObjectMetadata(
       generation: generation, metageneration: metageneration > 0 ? metageneration : nil, contentTime: created,
       changed: updated ?? created)
@@ -68,13 +68,13 @@ extension RemoteObject {
 extension StoredObject {
   /// Returns this object with the metadata of `object`, which is the remote's version with the same content.
   func described(by object: RemoteObject) -> StoredObject {
-    let standing = object.standing
+    let reportedMetadata = object.reportedMetadata
     var described = self
     described.attributes = object.attributes
     described.incrementMetageneration()
-    described.metageneration = standing.metageneration ?? described.metageneration
-    described.contentTime = standing.contentTime ?? contentTime
-    described.changed = standing.changed ?? changed
+    described.metageneration = reportedMetadata.metageneration ?? described.metageneration
+    described.contentTime = reportedMetadata.contentTime ?? contentTime
+    described.changed = reportedMetadata.changed ?? changed
     return described
   }
 }

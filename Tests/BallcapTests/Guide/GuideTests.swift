@@ -38,8 +38,8 @@ extension BallcapTests {
       let bern = Document<City>(id: "bern", from: City(title: "Bern"))
       await withCheckedContinuation { done in saveWithCompletion(bern) { done.resume() } }
       try await Document<City>(id: "bern", from: City(title: "Bern", people: 5)).save()
-      let fresh = Heard<City?>()
-      try await refresh(bern) { city, error in fresh.hear(error == nil ? city : nil) }
+      let fresh = CallbackValues<City?>()
+      try await refresh(bern) { city, error in fresh.add(error == nil ? city : nil) }
       #expect(bern[\.people] == 5)
       #expect(await fresh.next()?.people == 5)
       #expect(showAtOnce("bern") == "Bern")
@@ -47,18 +47,18 @@ extension BallcapTests {
     }
 
     @Test func listenersGetDocumentChanges() async throws {
-      let heard = Heard<City?>()
+      let heard = CallbackValues<City?>()
       let tokyo = Document<City>(id: "tokyo", from: City(title: "Tokyo"))
       do {
         let bag = DisposeBag()
-        listenUntil(bag) { heard.hear($0) }
+        listenUntil(bag) { heard.add($0) }
         #expect(await heard.next() == nil)
         try await tokyo.save()
         #expect(await heard.next()?.title == "Tokyo")
         withExtendedLifetime(bag) {}
       }
-      let shown = Heard<Int>()
-      let following = Task { try await followUntilDeleted("tokyo") { shown.hear($0) } }
+      let shown = CallbackValues<Int>()
+      let following = Task { try await followUntilDeleted("tokyo") { shown.add($0) } }
       #expect(await shown.next() == 0)
       tokyo[\.people] = 7
       try await tokyo.update()
@@ -112,16 +112,16 @@ extension BallcapTests {
     }
 
     @Test func listsAreLive() async throws {
-      let heard = Heard<[String]>()
-      let source = watchCities { heard.hear($0) }
+      let heard = CallbackValues<[String]>()
+      let source = watchCities { heard.add($0) }
       #expect(await heard.next() == [])
       try await Document<City>(id: "a", from: City(title: "A", people: 200_000)).save()
       #expect(await heard.next() == ["a"])
       try await Document<City>(id: "b", from: City(title: "B", people: 300_000)).save()
       #expect(await heard.next() == ["b", "a"])
       source.stop()
-      let even = Heard<[String]>()
-      let registration = evenCities { even.hear($0) }
+      let even = CallbackValues<[String]>()
+      let registration = evenCities { even.add($0) }
       #expect(await even.next() == ["a", "b"])
       try await Document<City>(id: "a", from: City(title: "A", people: 200_001)).save()
       #expect(await even.next() == ["b"])
@@ -130,19 +130,19 @@ extension BallcapTests {
       for index in 0..<25 { try await Document<City>(id: "\(index)", from: City(title: "T\(index)")).save() }
       #expect(try await readAll().count == 27)
       try await Firestore.firestore().document("favourites/a").setData([:])
-      let liked = Heard<[String]>()
-      let favourites = favourites { liked.hear($0) }
+      let liked = CallbackValues<[String]>()
+      let favourites = favourites { liked.add($0) }
       #expect(await liked.next() == ["A"])
       try await Firestore.firestore().document("favourites/b").setData([:])
       #expect(await Set(liked.next()) == ["A", "B"])
       #expect(try await Set(largeOrNamed("A")) == ["a", "b"])
-      let picked = Heard<[String]>()
-      let pick = pickCities { picked.hear($0) }
+      let picked = CallbackValues<[String]>()
+      let pick = pickCities { picked.add($0) }
       #expect(await picked.next() == ["basel", "bern", "tokyo"])
       #expect(await picked.next() == ["basel", "bern"])
       #expect(pick.count == 2)
-      let page = Heard<[String]>()
-      let first = watchTheFirst { page.hear($0) }
+      let page = CallbackValues<[String]>()
+      let first = watchTheFirst { page.add($0) }
       #expect(await page.next() == ["a", "b"])
       app.onCallbackQueue { showMore(of: first) }
       #expect(await page.next() == ["a", "b", "0", "1"])
@@ -159,12 +159,12 @@ extension BallcapTests {
 
     @Test func objectsAreObserved() async throws {
       let shop = Shop(id: "corner")
-      let told = Heard<Bool>()
-      titleChanges(of: shop) { told.hear(true) }
+      let told = CallbackValues<Bool>()
+      titleChanges(of: shop) { told.add(true) }
       shop[\.title] = "Corner shop"
       #expect(await told.next())
-      let changed = Heard<Bool>()
-      let shops = app.onCallbackQueue { shopTitles { changed.hear(true) } }
+      let changed = CallbackValues<Bool>()
+      let shops = app.onCallbackQueue { shopTitles { changed.add(true) } }
       try await shop.save()
       #expect(await changed.next())
       withExtendedLifetime(shops) {}

@@ -158,7 +158,7 @@ import Testing
       let (few, done) = try store.run(query.limited(to: .first(limit))) { run throws(DocumentStoreError) in
         try run.documents()
       }
-      let isKeptMaxRight = (1...max(64, 2 * limit)).contains(done.work.matchesKeptMax)
+      let isKeptMaxRight = (1...max(64, 2 * limit)).contains(done.work.matchesKeptPeak)
       if few != Array(sorted.prefix(limit)) || done.work.documentsRead != 2000 || !isKeptMaxRight {
         wrong.append("limit \(limit): \(few.map(\.path.id)), \(done.work)")
       }

@@ -14,8 +14,8 @@ struct ForcedOverlapTests {
   private static let steps: [StorePoint] = [.readAhead, .placed, .published, .settled]
 
   /// Returns how often two points were reached together, in either order.
-  private func times(_ one: StorePoint, _ other: StorePoint, _ meetings: ThreadOverlap) -> Int {
-    let counts = meetings.counts
+  private func times(_ one: StorePoint, _ other: StorePoint, _ overlap: ThreadOverlap) -> Int {
+    let counts = overlap.counts
     let pairs: Set = [
       ThreadOverlap.OverlapPair(first: one, second: other),
       ThreadOverlap.OverlapPair(first: other, second: one),
@@ -29,7 +29,7 @@ struct ForcedOverlapTests {
 
   @Test("transactions: every history has an order")
   func overlappingTransactionsAreSerializable() throws {
-    let meetings = ThreadOverlap()
+    let overlap = ThreadOverlap()
     let steps = [.begun] + Self.steps
     // Each point of commits and transactions is paired with itself and with the next point.
     var missing = zip(steps, steps).map { ($0, $1) } + zip(steps, steps.dropFirst()).map { ($0, $1) }
@@ -37,12 +37,12 @@ struct ForcedOverlapTests {
     var failures: [String] = []
     while seed < 8 || !missing.isEmpty && seed < Self.runsMax {
       seed += 1
-      let run = TransactionRun(seed: seed, meetings: meetings)
+      let run = TransactionRun(seed: seed, overlap: overlap)
       let (history, final) = try run.run()
       let anomalies = HistoryChecker.anomalies(in: history, final: final)
       if !anomalies.isEmpty { failures.append("seed \(seed): \(anomalies)") }
       if let violation = ClaimedOrder.violation(in: history) { failures.append("seed \(seed): \(violation)") }
-      missing.removeAll { times($0.0, $0.1, meetings) > 0 }
+      missing.removeAll { times($0.0, $0.1, overlap) > 0 }
     }
     #expect(failures == [])
     #expect(missing.isEmpty, "\(missing)")
@@ -51,28 +51,28 @@ struct ForcedOverlapTests {
   @Test("live queries: each state is one that a commit left, and none is older than the one before")
   func liveQueriesOverlappingCommitsSeeOnlyCommittedStates() {
     let directory = TemporaryDirectory()
-    let meetings = ThreadOverlap()
+    let overlap = ThreadOverlap()
     let summary = LiveCampaign.run(
-      commits: 1000, listeners: 100, seed: 3, pauses: meetings, in: directory.path)
+      commits: 1000, listeners: 100, seed: 3, pauses: overlap, in: directory.path)
     #expect(summary.failure == nil)
-    let unmet: [StorePoint] = Self.steps.dropFirst().filter { times($0, $0, meetings) == 0 }
+    let unmet: [StorePoint] = Self.steps.dropFirst().filter { times($0, $0, overlap) == 0 }
     #expect(unmet == [])
   }
 
   @Test("listeners are added and removed during commits, and the remaining ones have the last state")
   func listenersGetTheLastStateWhileOthersAreAddedAndRemoved() throws {
-    let meetings = ThreadOverlap()
+    let overlap = ThreadOverlap()
     var missing: [StorePoint] = [.listening, .answered]
     for _ in 0..<Self.runsMax where !missing.isEmpty {
-      try comeAndGo(meetings)
-      missing.removeAll { place in Self.steps.contains { times(place, $0, meetings) > 0 } }
+      try comeAndGo(overlap)
+      missing.removeAll { place in Self.steps.contains { times(place, $0, overlap) > 0 } }
     }
     #expect(missing.isEmpty, "never met a commit: \(missing)")
   }
 
-  private func comeAndGo(_ meetings: ThreadOverlap) throws {
+  private func comeAndGo(_ overlap: ThreadOverlap) throws {
     var options = DocumentStore.Options()
-    options.pauses = meetings
+    options.pauses = overlap
     let store = try DocumentStore.openInMemory(options: options)
     let query = try StructuredQuery(.collection(CollectionPath(unchecked: ["things"])))
       .ordered(by: OrderBy(StoredFieldPath(unchecked: ["n"]), .descending)).limited(to: .first(5))

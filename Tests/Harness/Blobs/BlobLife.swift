@@ -34,7 +34,7 @@ final class BlobLife {
   private var parts: [StagedNumber: BlobPart] = [:]
   /// The allowed states over time. Each entry applies from its disk call until the disk call of the next
   /// entry.
-  private var moments: [(call: Int, expected: BlobExpectation)] = []
+  private var expectations: [(call: Int, expected: BlobExpectation)] = []
   private(set) var problem: String?
 
   init(
@@ -51,7 +51,7 @@ final class BlobLife {
 
   /// Returns the states that are allowed after a crash before the given disk call.
   func candidates(at call: Int) -> BlobExpectation {
-    moments.last { $0.call <= call }?.expected ?? BlobExpectation()
+    expectations.last { $0.call <= call }?.expected ?? BlobExpectation()
   }
 
   func run() {
@@ -77,7 +77,7 @@ final class BlobLife {
       expected.objects[name] = allowed
     }
     expected.parts = parts
-    moments.append((disk.counters.operations, expected))
+    expectations.append((disk.counters.operations, expected))
   }
 
   private func opened() throws(DocumentStoreError) -> DocumentStore {
@@ -101,7 +101,7 @@ final class BlobLife {
       let upload = objects.upload(to: path, from: source, attributes: ObjectAttributes())
       let part = Array(step.bytes.prefix(step.bytes.count / 2))
       try fill(upload, part)
-      try cancelling(upload) { () throws(DocumentStoreError) in try upload.persist() }
+      try cancellingOnError(upload) { () throws(DocumentStoreError) in try upload.persist() }
       upload.leave()
       parts[upload.number] = BlobPart(content: step.content, bytesMin: (part.count >> 18) << 18)
     case .resumed: try resume(objects)
@@ -116,7 +116,7 @@ final class BlobLife {
       }
       // A poisoned store does not delete an object that it does not show, but the next open may show that
       // object again.
-      if wasThere || open[step.name] == nil { settle(step.name, nil) }
+      if wasThere || open[step.name] == nil { recordAcknowledged(step.name, nil) }
     case .update:
       _ = try objects.update(path) { $0.contentType = "text/\(step.content)" }
     case .sweep:
@@ -151,7 +151,7 @@ final class BlobLife {
   }
 
   private func fill(_ upload: ObjectUpload, _ bytes: [UInt8]) throws(DocumentStoreError) {
-    try cancelling(upload) { () throws(DocumentStoreError) in
+    try cancellingOnError(upload) { () throws(DocumentStoreError) in
       for start in stride(from: 0, to: bytes.count, by: 100_000) {
         try upload.append(Array(bytes[start..<min(bytes.count, start + 100_000)]))
       }
@@ -162,11 +162,11 @@ final class BlobLife {
     _ upload: ObjectUpload, _ bytes: [UInt8], _ step: BlobWorkload.Step
   ) throws(DocumentStoreError) {
     try fill(upload, bytes)
-    try cancelling(upload) { () throws(DocumentStoreError) in _ = try upload.finish(token: "token") }
-    settle(step.name, step.content)
+    try cancellingOnError(upload) { () throws(DocumentStoreError) in _ = try upload.finish(token: "token") }
+    recordAcknowledged(step.name, step.content)
   }
 
-  private func cancelling(
+  private func cancellingOnError(
     _ upload: ObjectUpload, _ body: () throws(DocumentStoreError) -> Void
   ) throws(DocumentStoreError) {
     do throws(DocumentStoreError) { try body() } catch {
@@ -175,7 +175,7 @@ final class BlobLife {
     }
   }
 
-  private func settle(_ name: String, _ content: Int?) {
+  private func recordAcknowledged(_ name: String, _ content: Int?) {
     acknowledged[name] = content
     open[name] = nil
   }

@@ -32,17 +32,17 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private static let foreign = "foreign"
   /// The number of contents that a history uses. The last of these contents spans two of the remote's pieces.
   private static let contentCount = 6
-  private static let patience: Int64 = 20_000_000
+  private static let timeout: Int64 = 20_000_000
 
   private struct Change {
-    enum What {
+    enum Action {
       /// An upload of the content with this number.
       case put(Int)
       case delete
       case update(step: String)
     }
 
-    let what: What
+    let action: Action
     /// Nil as long as it is unknown whether the change was queued.
     var number: Int64?
     /// Whether the change was no longer pending when a process started. In this case, a later change may
@@ -54,7 +54,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
 
     var hasHappened: Bool { number != nil && cancels == lateCancels }
 
-    init(_ what: What) { self.what = what }
+    init(_ action: Action) { self.action = action }
   }
 
   private struct Client {
@@ -76,7 +76,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private var disk = SimulatedDisk()
   private var life: UInt64 = 0
   /// Whether all disk calls fail from some call on, until the process is killed.
-  private var isDoomed = false
+  private var hasDiskFault = false
   /// The changes of each name, in order.
   private var changes: [String: [Change]] = [:]
   private var foreignContent: Int?
@@ -108,14 +108,14 @@ final class BlobRemoteHistory: @unchecked Sendable {
           // The client works in small parts, so that the next step meets unfinished work.
           client.scheduler.play(for: random.oneIn(3) ? 30_000_000 : 0, max: random.below(12))
         } catch {
-          guard isDoomed, disk.counters.faults > 0 else { throw error }
+          guard hasDiskFault, disk.counters.faults > 0 else { throw error }
         }
-        if isDoomed, disk.counters.faults > 0 { try restart(&client, crash()) }
+        if hasDiskFault, disk.counters.faults > 0 { try restart(&client, crash()) }
         if let problem = completionProblem { return problem }
       }
       disk.setFault(nil)
-      isDoomed = false
-      return try problemInTheEnd(&client)
+      hasDiskFault = false
+      return try finalProblem(&client)
     } catch {
       return "the client failed: \(error)"
     }
@@ -129,7 +129,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     client.scheduler.clear()
     noteDisk()
     disk = SimulatedDisk(disk.image(after: crash))
-    isDoomed = false
+    hasDiskFault = false
     waiters = []
     life += 1
     client = try open()
@@ -186,7 +186,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
       note(.holds)
     case .finds:
       try find(random.oneIn(2) ? Self.foreign : name, client)
-    case .writesAtTheRemote: try writeAtTheRemote()
+    case .writesAtTheRemote: try writeAsOtherClient()
     case .stalls:
       remote.stall(name: Self.foreign, from: random.oneIn(3) ? nil : [0, 256 << 10][random.below(2)])
       note(.stalls)
@@ -211,7 +211,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
       try restart(&client, .powerLoss(survivors, seed: random.next()))
       note(.powerLosses)
     case .strikes:
-      isDoomed = true
+      hasDiskFault = true
       disk.setFault(
         FaultPlan(.inputOutput, at: disk.counters.operations + random.below(60), isSticky: true))
       note(.strikes)
@@ -229,7 +229,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private func find(_ name: String, _ client: Client) throws {
     note(.finds)
     let waiter = newWaiter()
-    client.sync.find(try path(name), wanted) { [weak self] result in
+    client.sync.find(try path(name), fetchRequest) { [weak self] result in
       self?.notify(waiter)
       if case .success(.here) = result { self?.note(.fetched) }
     }
@@ -237,8 +237,8 @@ final class BlobRemoteHistory: @unchecked Sendable {
 
   /// A request for the content of an object. Its progress callback counts a piece as resumed if the remote
   /// has sent no bytes for that piece.
-  private var wanted: BlobSync.FetchRequest {
-    BlobSync.FetchRequest(fetchesContent: true, patience: Self.patience) { [weak self] _, _ in
+  private var fetchRequest: BlobSync.FetchRequest {
+    BlobSync.FetchRequest(fetchesContent: true, timeout: Self.timeout) { [weak self] _, _ in
       guard let self else { return }
       if remote.bytesSent == bytesSent { note(.resumedPieces) }
       bytesSent = remote.bytesSent
@@ -249,11 +249,11 @@ final class BlobRemoteHistory: @unchecked Sendable {
   /// ends or the search times out.
   private func stallDownload(_ client: inout Client) throws {
     note(.stalledDownloads)
-    try writeAtTheRemote(Self.contentCount - 1)
+    try writeAsOtherClient(Self.contentCount - 1)
     remote.stall(name: Self.foreign, from: 256 << 10)
     try find(Self.foreign, client)
     client.scheduler.play(for: 0)
-    if random.oneIn(2) { try restart(&client, .kill) } else { client.scheduler.play(for: 2 * Self.patience) }
+    if random.oneIn(2) { try restart(&client, .kill) } else { client.scheduler.play(for: 2 * Self.timeout) }
     remote.stall(name: Self.foreign, from: nil)
   }
 
@@ -311,17 +311,17 @@ final class BlobRemoteHistory: @unchecked Sendable {
   /// If the remote is reachable, the client ends the session on the remote at once, so the session must not
   /// remain there.
   private func noteAbandonedSession(_ session: String) {
-    if remote.isReachable, !isDoomed { abandonedSessions.remove(session) }
+    if remote.isReachable, !hasDiskFault { abandonedSessions.remove(session) }
   }
 
   /// Queues a change by calling `body`. Returns false if `body` finds nothing to change.
   private func queue(
-    _ what: Change.What, _ name: String, _ client: Client,
+    _ action: Change.Action, _ name: String, _ client: Client,
     _ body: (ObjectPath, BlobSync.Watcher) throws -> Bool
   ) throws -> Bool {
     let path = try path(name)
     let place = changes[name, default: []].count
-    changes[name, default: []].append(Change(what))
+    changes[name, default: []].append(Change(action))
     let waiter = newWaiter()
     guard try body(path, BlobSync.Watcher { [weak self] _ in self?.notify(waiter) }) else {
       waiters.remove(waiter)
@@ -343,24 +343,24 @@ final class BlobRemoteHistory: @unchecked Sendable {
     if change.put != nil { abandonedSessions.insert(change.session) }
     if let place { changes[name]?[place].cancels += 1 }
     client.sync.cancel(change.number) { [weak self] isGone in
-      guard let self, !isDoomed else { return }
+      guard let self, !hasDiskFault else { return }
       if isGone { return noteAbandonedSession(change.session) }
       if let place { changes[name]?[place].lateCancels += 1 }
     }
   }
 
   /// Writes as another client, which has a connection of its own.
-  private func writeAtTheRemote() throws {
+  private func writeAsOtherClient() throws {
     remote.isReachable = true
     note(.writesAtTheRemote)
     if foreignContent != nil, random.oneIn(4) {
       foreignContent = nil
       return try remote.delete(bucket: Self.bucket, name: Self.foreign)
     }
-    try writeAtTheRemote(random.below(Self.contentCount))
+    try writeAsOtherClient(random.below(Self.contentCount))
   }
 
-  private func writeAtTheRemote(_ content: Int) throws {
+  private func writeAsOtherClient(_ content: Int) throws {
     remote.isReachable = true
     let bytes = BlobWorkload.content(content)
     foreignWrites += 1
@@ -374,7 +374,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
 
   // MARK: The end
 
-  private func problemInTheEnd(_ client: inout Client) throws -> String? {
+  private func finalProblem(_ client: inout Client) throws -> String? {
     remote.isReachable = true
     remote.stall(name: Self.foreign, from: nil)
     for change in try client.sync.changes() { client.sync.release(change.number) }
@@ -406,8 +406,8 @@ final class BlobRemoteHistory: @unchecked Sendable {
   private func problem(of name: String, _ client: Client) throws -> String? {
     let path = try path(name)
     let waiter = newWaiter()
-    client.sync.find(path, wanted) { [weak self] _ in self?.notify(waiter) }
-    client.scheduler.play(for: Self.patience)
+    client.sync.find(path, fetchRequest) { [weak self] _ in self?.notify(waiter) }
+    client.scheduler.play(for: Self.timeout)
     guard waiters.isEmpty else { return "a caller that looked for \(name) was never notified" }
     let (here, there) = (try content(name, client), remote.content(bucket: Self.bucket, name: name))
     guard here == there else {
@@ -436,7 +436,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     var custom: [String: String] = [:]
     for change in changes[name, default: []].reversed() {
       guard change.hasHappened else { return nil }
-      switch change.what {
+      switch change.action {
       case .put: return custom
       case .delete: return nil
       case .update(let step): if custom.isEmpty { custom["step"] = step }
@@ -451,7 +451,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     if name == Self.refused { return [nil] }
     var allowed: [Int?] = []
     for change in changes[name, default: []].reversed() {
-      switch change.what {
+      switch change.action {
       case .put(let content): allowed.append(content)
       case .delete: allowed.append(nil)
       case .update: continue

@@ -16,7 +16,7 @@ struct BackupAttempt: Sendable {
   var completedAt: Int?
 
   /// Returns the attempt as far as it had progressed at a crash before the given disk call.
-  func asKnown(at operation: Int) -> BackupAttempt {
+  func state(at operation: Int) -> BackupAttempt {
     var attempt = self
     if let completedAt, completedAt > operation { attempt.completedAt = nil }
     return attempt

@@ -135,7 +135,7 @@ package struct CrashCampaign {
   private mutating func explore(_ exploration: Exploration) {
     var exploration = exploration
     let start = summary.states
-    guard let first = live(exploration.leg(), on: DiskImage(), Oracle(), in: exploration) else { return }
+    guard let first = runLife(exploration.leg(), on: DiskImage(), Oracle(), in: exploration) else { return }
     for task in tasks(first, &exploration.random) {
       guard !isDone, summary.states - start < statesPerWorkload else { return }
       switch task {
@@ -144,7 +144,7 @@ package struct CrashCampaign {
         let leg = exploration.leg()
         resume(after: first, leg, at: operation, crash, withFaults: withFaults, &exploration)
       case .fault(let plan):
-        strike(plan, &exploration)
+        injectFault(plan, &exploration)
       }
     }
   }
@@ -182,9 +182,9 @@ package struct CrashCampaign {
     return crashes
   }
 
-  private mutating func strike(_ plan: FaultPlan, _ exploration: inout Exploration) {
+  private mutating func injectFault(_ plan: FaultPlan, _ exploration: inout Exploration) {
     let leg = exploration.leg(plan)
-    guard let life = live(leg, on: DiskImage(), Oracle(), in: exploration) else { return }
+    guard let life = runLife(leg, on: DiskImage(), Oracle(), in: exploration) else { return }
     let end = life.disk.history.count
     let later = plan.operation + exploration.random.below(end + 1 - min(plan.operation, end))
     resume(after: life, leg, at: end, .kill, &exploration)
@@ -204,11 +204,11 @@ package struct CrashCampaign {
     let image = first.image(before: operation).after(crash)
     let oracle = Oracle(after: first.oracle.expectation(at: operation, after: crash))
     let seed = exploration.random.next()
-    var steps = Workload.sequel(life: 2, seed: seed)
+    var steps = Workload.stepsAfterRecovery(life: 2, seed: seed)
     if exploration.workload.capacity != nil { steps = Workload.onFullDisk(steps, &exploration.random) }
     var second = Scenario.Leg(
       steps: steps, fault: nil, crashAt: .max, crash: .kill, seed: seed)
-    guard let life = live(second, on: image, oracle, after: scenario, in: exploration) else { return }
+    guard let life = runLife(second, on: image, oracle, after: scenario, in: exploration) else { return }
     checkReport(of: life, first, at: operation, crash, image, scenario, exploration)
 
     let isSample = leg.fault != nil
@@ -216,14 +216,14 @@ package struct CrashCampaign {
       finish(life, second, at: operation, scenario, &exploration)
     }
     guard withFaults else { return }
-    let moments = life.disk.history
+    let history = life.disk.history
     for operation in operations(of: life, atMost: secondCrashesMax, &exploration.random) {
-      guard operation < moments.count,
-        let fault = DiskFault.allCases.filter({ $0.strikes(moments[operation].operation) })
+      guard operation < history.count,
+        let fault = DiskFault.allCases.filter({ $0.strikes(history[operation].operation) })
           .randomElement(using: &exploration.random)
       else { continue }
       second.fault = FaultPlan(fault, at: operation, isSticky: exploration.random.oneIn(2))
-      guard let life = live(second, on: image, oracle, after: scenario, in: exploration) else { continue }
+      guard let life = runLife(second, on: image, oracle, after: scenario, in: exploration) else { continue }
       finish(life, second, at: life.disk.history.count, scenario, &exploration)
     }
   }
@@ -246,7 +246,7 @@ package struct CrashCampaign {
     scenario.legs.append(crashed(leg, at: operation, crash))
     let last = Scenario.Leg(steps: [], fault: nil, crashAt: 0, crash: .kill, seed: 0)
     let oracle = Oracle(after: life.oracle.expectation(at: operation, after: crash))
-    _ = live(last, on: before.after(crash), oracle, after: scenario, in: exploration)
+    _ = runLife(last, on: before.after(crash), oracle, after: scenario, in: exploration)
   }
 
   private func crashed(_ leg: Scenario.Leg, at operation: Int, _ crash: Crash) -> Scenario.Leg {
@@ -263,7 +263,7 @@ package struct CrashCampaign {
   // MARK: Living and judging
 
   /// Runs one life, which counts as one state. Returns nil if the life produced a finding.
-  private mutating func live(
+  private mutating func runLife(
     _ leg: Scenario.Leg, on image: DiskImage, _ oracle: Oracle, after scenario: Scenario? = nil,
     in exploration: Exploration
   ) -> Life? {

@@ -12,7 +12,7 @@ internal import ByteStore
 
 final class JobScheduler: BackgroundSimulator {
   /// The caller's current operation, which a job might have to wait for.
-  enum Occupation: Sendable { case commit, flush }
+  enum CallerOperation: Sendable { case commit, flush }
 
   struct Counts: Sendable {
     /// The number of jobs run.
@@ -48,16 +48,16 @@ final class JobScheduler: BackgroundSimulator {
     var jobsSoFar = 0
     /// The job whose turn it is; nil means the caller.
     var turn: Int?
-    var occupations: [Occupation] = []
+    var callerOperations: [CallerOperation] = []
     var counts = Counts()
 
     func canAdvance(_ job: Job) -> Bool {
-      guard job.phase != .held else { return !occupations.contains(.commit) }
+      guard job.phase != .held else { return !callerOperations.contains(.commit) }
       guard job.phase == .waiting, job.kind != .recycledLog else { return true }
       // The two remaining kinds of job wait for a commit in progress. A flush also waits for another flush.
       let isFlushing = jobs.values.contains { $0.kind == .flush && $0.hasBegun }
-      return !occupations.contains(.commit)
-        && (job.kind != .flush || !isFlushing && !occupations.contains(.flush))
+      return !callerOperations.contains(.commit)
+        && (job.kind != .flush || !isFlushing && !callerOperations.contains(.flush))
     }
   }
 
@@ -88,9 +88,9 @@ final class JobScheduler: BackgroundSimulator {
   /// Runs the caller's operation `body`. Jobs that would have to wait for this operation do not start until
   /// it has ended.
   @discardableResult
-  func during<Result>(_ occupation: Occupation, _ body: () -> Result) -> Result {
-    state.withLock { $0.occupations.append(occupation) }
-    defer { state.withLock { _ = $0.occupations.removeLast() } }
+  func during<Result>(_ operation: CallerOperation, _ body: () -> Result) -> Result {
+    state.withLock { $0.callerOperations.append(operation) }
+    defer { state.withLock { _ = $0.callerOperations.removeLast() } }
     return body()
   }
 
@@ -164,7 +164,7 @@ final class JobScheduler: BackgroundSimulator {
     switch moment {
     case .commitLogged: during(.commit) { pause() }
     case .flushStarts: pause(in: .held)
-    case .recycledLogOrdered, .recycledLogWritten, .segmentsDeleted: pause()
+    case .recycledLogRequested, .recycledLogWritten, .segmentsDeleted: pause()
     }
   }
 

@@ -43,7 +43,7 @@ struct Life {
   private let platform: Platform
   private var store: ByteStore?
   private var snapshots: [(snapshot: Snapshot, commit: Int)] = []
-  private let interlude = Interlude()
+  private let interleavedCommits = InterleavedCommits()
   private let scheduler: JobScheduler?
   /// The last commit of the store when it was opened.
   private var openedAt = 0
@@ -95,13 +95,13 @@ struct Life {
   }
 
   private mutating func resume() throws(Finding) {
-    if plan.seed % 8 == 0 { try openConcurrently() }
+    if plan.seed % 8 == 0 { try checkSecondOpenFails() }
     // Even if the caller does nothing more, a process runs its background jobs until it dies.
     defer { scheduler?.finishAll() }
     for step in plan.steps {
       guard let store else { return }
       let faults = disk.counters.faults
-      try take(step, on: store)
+      try perform(step, on: store)
       scheduler?.runSome()
       if scheduler != nil, self.store === store, disk.counters.faults > faults { mayBePoisoned = true }
       if scheduler != nil, let store = self.store { try compare(with: store) }
@@ -111,7 +111,7 @@ struct Life {
     if scheduler != nil, let store { try compare(with: store) }
   }
 
-  private func giveSpace() {
+  private func freeSpace() {
     // The removal is synced before the space is used again. File systems do not reuse the space of a removed
     // file while a power loss could still restore that file.
     guard let directory = try? disk.openDirectory("/") else { return }
@@ -119,17 +119,17 @@ struct Life {
     try? directory.sync()
   }
 
-  private mutating func take(_ step: Workload.Step, on store: ByteStore) throws(Finding) {
+  private mutating func perform(_ step: Workload.Step, on store: ByteStore) throws(Finding) {
     switch step {
     case .commit(let edit): try commit(edit, to: store)
-    case .group(let edits): try commitAtOnce(edits, to: store)
+    case .group(let edits): try commitConcurrently(edits, to: store)
     case .maintain: maintain(store)
     case .flush(let scope, let edits): try flush(scope, during: edits, store)
     case .backup(let directory, let edits): try backUp(store, to: directory, during: edits)
-    case .snapshot: try look(at: store)
+    case .snapshot: try openSnapshot(at: store)
     case .reopen: try reopen(store)
-    case .takeSpace: takeSpace()
-    case .giveSpace: giveSpace()
+    case .occupySpace: occupySpace()
+    case .freeSpace: freeSpace()
     }
   }
 
@@ -144,7 +144,7 @@ struct Life {
   private mutating func open() throws(Finding) {
     // An open cannot use a reserve that does not exist or that a power loss removed.
     let reserve = disk.image.contents(of: "\(Self.path)/RESERVE")?.size ?? 0
-    if try !openOnce(), try !openOnce(), !disk.hasFaultAhead {
+    if try !openOnce(), try !openOnce(), !disk.hasPendingFault {
       guard plan.capacity == nil || reserve >= 64 << 10 else { return }
       throw Finding(.dishonest, "the store does not open after the fault is gone")
     }
@@ -155,11 +155,11 @@ struct Life {
     let opened: ByteStore
     do throws(ByteStoreError) {
       var options = plan.options
-      let (interlude, scheduler) = (interlude, scheduler)
+      let (interleavedCommits, scheduler) = (interleavedCommits, scheduler)
       if let scheduler { options.maintenance = .simulated(by: scheduler) }
       options.betweenFlushSteps = { _ in
         if let scheduler, scheduler.pause() == .job { return }
-        interlude.run()
+        interleavedCommits.run()
       }
       opened = try ByteStore.open(Self.path, options: options, platform: platform)
     } catch {
@@ -169,7 +169,7 @@ struct Life {
       }
       return false
     }
-    let sequence = try oracle.expectation(at: operations, after: .kill).check(opened, excuse)
+    let sequence = try oracle.expectation(at: operations, after: .kill).check(opened, isAcceptable)
     oracle.record(at: sequence, operation: operations)
     if recovery == nil {
       recovery = Recovery(report: opened.recoveryReport, commit: sequence, image: disk.image)
@@ -182,7 +182,7 @@ struct Life {
   }
 
   /// A second open of the store must fail as `locked`, unless a fault prevents the check.
-  private func openConcurrently() throws(Finding) {
+  private func checkSecondOpenFails() throws(Finding) {
     guard store != nil else { return }
     let faults = disk.counters.faults
     var options = plan.options
@@ -221,7 +221,7 @@ struct Life {
   /// operations that free space must succeed (C11).
   private var mustSucceedWithReserve: Bool { hasReserve && plan.capacity != nil && plan.fault == nil }
 
-  private func takeSpace() {
+  private func occupySpace() {
     guard let root = try? disk.openDirectory("/") else { return }
     try? root.remove(Self.otherFile)
     guard let file = try? root.createFile(Self.otherFile) else { return }
@@ -278,7 +278,7 @@ struct Life {
 
   // MARK: Flushing
 
-  private mutating func look(at store: ByteStore) throws(Finding) {
+  private mutating func openSnapshot(at store: ByteStore) throws(Finding) {
     do throws(ByteStoreError) {
       snapshots.append((try store.snapshot(), oracle.acknowledged))
     } catch {
@@ -293,10 +293,10 @@ struct Life {
     let last = oracle.acknowledged
     let faults = disk.counters.faults
     scheduler?.finishFlush()
-    interlude.prepare(edits, store, disk)
+    interleavedCommits.prepare(edits, store, disk)
     let flush = { Result { () throws(ByteStoreError) in try store.flush(scope) } }
     let result = scheduler?.during(.flush, flush) ?? flush()
-    let unknown = try record(interlude.finish(), after: last)
+    let unknown = try record(interleavedCommits.finish(), after: last)
     // Work after the write of the manifest may fail even though the flush succeeds.
     mayBePoisoned = mayBePoisoned || disk.counters.faults > faults
     switch result {
@@ -329,10 +329,10 @@ struct Life {
     let last = oracle.acknowledged
     let isTaken = disk.image.contents(of: "\(directory)/MANIFEST") != nil
     oracle.beginBackup(to: directory, at: operations)
-    interlude.prepare(edits, store, disk)
+    interleavedCommits.prepare(edits, store, disk)
     let result = Result { () throws(ByteStoreError) in try store.backup(to: directory) }
     let end = operations
-    let unknown = try record(interlude.finish(), after: last)
+    let unknown = try record(interleavedCommits.finish(), after: last)
     switch result {
     case .success(let report):
       guard !isTaken, Int(report.sequence.value) == last else {
@@ -351,7 +351,7 @@ struct Life {
   /// Reports to the oracle the commits that ran during a flush or a backup. Returns the first commit with an
   /// unknown outcome, or nil.
   private mutating func record(
-    _ commits: [Interlude.Commit], after last: Int
+    _ commits: [InterleavedCommits.Commit], after last: Int
   ) throws(Finding) -> Edit? {
     var sequence = last
     var unknown: Edit?
@@ -407,7 +407,7 @@ struct Life {
   }
 
   /// Runs the first commit. While it waits for its sync, the other commits queue up in order.
-  private mutating func commitAtOnce(_ edits: [Edit], to store: ByteStore) throws(Finding) {
+  private mutating func commitConcurrently(_ edits: [Edit], to store: ByteStore) throws(Finding) {
     guard plan.setting.commitsWaiting != nil || plan.fault == nil, !plan.schedulesJobs else {
       // If the queue cannot be observed, it is not known which commit of a failed group came first. If jobs
       // are scheduled, the order in which the group's threads submit their jobs is not known either.
@@ -494,15 +494,15 @@ struct Life {
       throw Finding(
         .ghost, "the store shows commit \(store.lastCommit.value), and \(acknowledged) is the last")
     }
-    try points[acknowledged].compare(with: store, at: acknowledged, excuse)
+    try points[acknowledged].compare(with: store, at: acknowledged, isAcceptable)
     for (snapshot, commit) in snapshots {
-      try points[commit].compare(withState: snapshot, at: commit, excuse)
+      try points[commit].compare(withState: snapshot, at: commit, isAcceptable)
     }
   }
 
   /// Accepts a failed read after a fault. Reports of damaged data are never accepted, because a crash does
   /// not damage a store.
-  private var excuse: Excuse {
+  private var isAcceptable: ErrorPredicate {
     let disk = disk
     return { error in
       guard case .system = error else { return false }

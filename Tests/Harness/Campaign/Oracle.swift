@@ -22,18 +22,18 @@ struct Oracle: Sendable {
 
   /// The commits as they are known between one open and the next, starting with the empty store. An open
   /// determines the outcome of the commits that were in progress; earlier commits do not change.
-  private struct Era: Sendable {
+  private struct Session: Sendable {
     var start: Int
     var points: [Point]
   }
 
-  private var eras: [Era]
+  private var sessions: [Session]
   /// The backups of each directory, oldest first.
   private var backups: [String: [BackupAttempt]] = [:]
 
   init() {
     let empty = Point(contents: [:], stamp: 0, beganAt: -1, acknowledgedAt: -1, durableAt: -1)
-    eras = [Era(start: 0, points: [empty])]
+    sessions = [Session(start: 0, points: [empty])]
   }
 
   // MARK: Commits
@@ -64,7 +64,7 @@ struct Oracle: Sendable {
   /// Records that the store was opened and showed the commits up to `sequence`. From then on, these commits
   /// must not disappear (P5).
   mutating func record(at sequence: Int, operation: Int) {
-    eras.append(Era(start: operation, points: Array(points[...sequence])))
+    sessions.append(Session(start: operation, points: Array(points[...sequence])))
     for index in points.indices where points[index].acknowledgedAt == nil {
       points[index].acknowledgedAt = operation
     }
@@ -72,8 +72,8 @@ struct Oracle: Sendable {
   }
 
   private var points: [Point] {
-    get { eras[eras.count - 1].points }
-    _modify { yield &eras[eras.count - 1].points }
+    get { sessions[sessions.count - 1].points }
+    _modify { yield &sessions[sessions.count - 1].points }
   }
 
   /// The last commit that is acknowledged now.
@@ -94,18 +94,18 @@ struct Oracle: Sendable {
   }
 
   func expectation(at operation: Int, after crash: Crash) -> Expectation {
-    let era = eras.last { $0.start <= operation }!
+    let session = sessions.last { $0.start <= operation }!
     func last(_ moment: (Point) -> Int?) -> Int {
-      era.points.lastIndex { moment($0).map { $0 <= operation } ?? false }!
+      session.points.lastIndex { moment($0).map { $0 <= operation } ?? false }!
     }
     let acknowledged = last(\.acknowledgedAt)
     let durable = last(\.durableAt)
-    let begun = era.points.lastIndex { $0.beganAt < operation }!
+    let begun = session.points.lastIndex { $0.beganAt < operation }!
     return Expectation(
-      points: Array(era.points[...max(acknowledged, begun)]),
+      points: Array(session.points[...max(acknowledged, begun)]),
       required: crash == .kill ? acknowledged : durable, durable: durable,
       backups: backups.compactMapValues { attempts in
-        let begun = attempts.filter { $0.beganAt < operation }.map { $0.asKnown(at: operation) }
+        let begun = attempts.filter { $0.beganAt < operation }.map { $0.state(at: operation) }
         return begun.isEmpty ? nil : begun
       })
   }
@@ -118,7 +118,7 @@ struct Oracle: Sendable {
       points[index].acknowledgedAt = index <= expectation.required ? -1 : nil
       points[index].durableAt = index <= expectation.durable ? -1 : nil
     }
-    eras = [Era(start: 0, points: points)]
+    sessions = [Session(start: 0, points: points)]
     backups = expectation.backups.mapValues { $0.map(\.afterCrash) }
   }
 
@@ -156,12 +156,12 @@ extension ByteStore: ReadableState {}
 extension Snapshot: ReadableState {}
 
 /// Returns whether a read error is acceptable because of a fault or damage.
-typealias Excuse = (ByteStoreError) -> Bool
+typealias ErrorPredicate = (ByteStoreError) -> Bool
 
 extension Oracle.Expectation {
   /// Returns the last commit of the store. Throws unless that commit is allowed and the store has exactly
   /// its contents.
-  func check(_ store: ByteStore, _ excuse: Excuse) throws(Finding) -> Int {
+  func check(_ store: ByteStore, _ isAcceptable: ErrorPredicate) throws(Finding) -> Int {
     let found = Int(store.lastCommit.value)
     guard found >= required else {
       throw Finding(
@@ -170,21 +170,21 @@ extension Oracle.Expectation {
     guard found < points.count else {
       throw Finding(.ghost, "the store is at commit \(found), and only \(points.count - 1) began")
     }
-    try points[found].compare(with: store, at: found, excuse)
+    try points[found].compare(with: store, at: found, isAcceptable)
     return found
   }
 }
 
 extension Oracle.Point {
-  func compare(with store: ByteStore, at sequence: Int, _ excuse: Excuse) throws(Finding) {
-    try compare(withState: store, at: sequence, excuse)
+  func compare(with store: ByteStore, at sequence: Int, _ isAcceptable: ErrorPredicate) throws(Finding) {
+    try compare(withState: store, at: sequence, isAcceptable)
     guard store.lastStamp == stamp else {
       throw Finding(.ghost, "after commit \(sequence) the stamp is \(store.lastStamp), not \(stamp)")
     }
   }
 
   func compare(
-    withState state: some ReadableState, at sequence: Int, _ excuse: Excuse
+    withState state: some ReadableState, at sequence: Int, _ isAcceptable: ErrorPredicate
   ) throws(Finding) {
     // The keys are sorted, so that equal runs report equal findings.
     for (key, value) in contents.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
@@ -192,7 +192,7 @@ extension Oracle.Point {
       do throws(ByteStoreError) {
         found = try Self.value(for: key, in: state)
       } catch {
-        guard !excuse(error) else { continue }
+        guard !isAcceptable(error) else { continue }
         throw Finding(.dishonest, "after commit \(sequence), \(name(key)) cannot be read: \(error)")
       }
       guard found != value else { continue }

@@ -15,7 +15,7 @@ package struct SalvageCampaign {
   private var summary = Summary()
   private var random: SeededRandom
   /// The disturbances so far, for the failure message.
-  private var troubles: [String] = []
+  private var disturbances: [String] = []
 
   package struct Summary: Sendable, CustomStringConvertible {
     package var states = 0
@@ -57,11 +57,11 @@ package struct SalvageCampaign {
       for _ in 0..<min(40, max(0, states - summary.states)) {
         summary.states += 1
         let seed = random.next()
-        troubles = []
+        disturbances = []
         do throws(Finding) {
           try run(damage, expected, seed: seed)
         } catch {
-          throw Finding(error.kind, "\(error.text); after \(troubles.joined(separator: ", then "))")
+          throw Finding(error.kind, "\(error.text); after \(disturbances.joined(separator: ", then "))")
         }
       }
     } catch {
@@ -132,7 +132,7 @@ package struct SalvageCampaign {
     let after = disk.image(after: .powerLoss(.nothing, seed: 0))
     let found = try Self.contents(SimulatedDisk(after), seed)
     guard found == contents else {
-      troubles.append("with \(after.paths)")
+      disturbances.append("with \(after.paths)")
       let lost = contents.filter { found[$0.key] != $0.value }.keys.map(name)
       let new = found.filter { contents[$0.key] == nil }.keys.map(name)
       throw Finding(.lostCommit, "not the same keys: without \(lost), and with \(new)")
@@ -156,7 +156,7 @@ package struct SalvageCampaign {
     let moment = call < history.count ? history[call].image : disk.image
     let survivors = Survivors.allCases[random.below(Survivors.allCases.count)]
     let crash = random.oneIn(4) ? Crash.kill : .powerLoss(survivors, seed: random.next())
-    troubles.append("\(crash) before call \(call) of \(history.count)")
+    disturbances.append("\(crash) before call \(call) of \(history.count)")
     return moment.after(crash)
   }
 
@@ -172,7 +172,7 @@ package struct SalvageCampaign {
     let survivors = Survivors.allCases[random.below(Survivors.allCases.count)]
     let crash = random.oneIn(2) ? Crash.kill : .powerLoss(survivors, seed: random.next())
     let struck = disk.faultPoints.map { "\($0.fault) of \($0.operation)" }
-    troubles.append("\(struck.first ?? "no fault"), \(crash)")
+    disturbances.append("\(struck.first ?? "no fault"), \(crash)")
     return disk.image(after: crash)
   }
 
@@ -204,7 +204,7 @@ package struct SalvageCampaign {
       try store.commit(batch)
       store.abandon()
       contents[key] = value
-      troubles.append("a commit")
+      disturbances.append("a commit")
     } catch {
       // The store is damaged and reports that.
     }

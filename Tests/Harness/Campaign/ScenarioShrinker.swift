@@ -44,7 +44,7 @@ struct ScenarioShrinker {
     without.legs[leg].steps.remove(at: step)
     let steps: [Workload.Step] =
       switch best.legs[leg].steps[step] {
-      case .reopen, .maintain, .snapshot, .takeSpace, .giveSpace: []
+      case .reopen, .maintain, .snapshot, .occupySpace, .freeSpace: []
       case .flush(let scope, let edits): edits.isEmpty ? [] : [.flush(scope, during: edits.dropLast())]
       case .backup(let path, let edits): edits.isEmpty ? [] : [.backup(to: path, during: edits.dropLast())]
       case .commit(let edit): smaller(edit).map { .commit($0) }

@@ -17,9 +17,9 @@ struct Workload: Sendable {
     case snapshot
     case reopen
     /// Another file takes all free space.
-    case takeSpace
+    case occupySpace
     /// The other file is deleted.
-    case giveSpace
+    case freeSpace
   }
 
   var logBytes: UInt64
@@ -52,8 +52,8 @@ struct Workload: Sendable {
     logBytes = 64 << 10
     capacity = (600 + 4 * random.below(200)) << 10
     steps = Self.onFullDisk(steps, &random)
-    if case .takeSpace = steps[0] { return }
-    steps.insert(.takeSpace, at: 1 + random.below(steps.count))
+    if case .occupySpace = steps[0] { return }
+    steps.insert(.occupySpace, at: 1 + random.below(steps.count))
   }
 
   /// Replaces backups, which the reserve does not cover, with steps that take or free space. Adds removals
@@ -61,7 +61,7 @@ struct Workload: Sendable {
   static func onFullDisk(_ steps: [Step], _ random: inout SeededRandom) -> [Step] {
     var number: UInt64 = 500
     return steps.flatMap { step -> [Step] in
-      if case .backup = step { return [random.oneIn(3) ? .giveSpace : .takeSpace] }
+      if case .backup = step { return [random.oneIn(3) ? .freeSpace : .occupySpace] }
       number += 1
       guard random.oneIn(2) else { return [step] }
       let key = Array("key\(random.below(8))".utf8)
@@ -70,7 +70,7 @@ struct Workload: Sendable {
   }
 
   /// Creates the steps of a life after a recovery. `life` makes the stamps differ from those of other lives.
-  static func sequel(life: Int, seed: UInt64) -> [Step] {
+  static func stepsAfterRecovery(life: Int, seed: UInt64) -> [Step] {
     var random = SeededRandom(seed: seed)
     return steps(1 + random.below(3), firstStamp: UInt64(1000 * life), &random)
   }
@@ -124,8 +124,8 @@ extension Workload.Step: CustomStringConvertible {
         + (edits.isEmpty ? "" : " during which " + edits.map { "\($0)" }.joined(separator: "; "))
     case .snapshot: "snapshot"
     case .reopen: "close and reopen"
-    case .takeSpace: "someone takes all the space"
-    case .giveSpace: "someone gives the space back"
+    case .occupySpace: "someone takes all the space"
+    case .freeSpace: "someone gives the space back"
     }
   }
 }

@@ -13,23 +13,23 @@ package struct BlockingCalls {
   package struct Call: Sendable {
     package var kind: String
     package var isSync: Bool
-    package var isOfRotation: Bool
+    package var isPartOfRotation: Bool
     package var start: ContinuousClock.Instant
     package var end: ContinuousClock.Instant
 
     package init(
-      kind: String, isSync: Bool, isOfRotation: Bool, start: ContinuousClock.Instant,
+      kind: String, isSync: Bool, isPartOfRotation: Bool, start: ContinuousClock.Instant,
       end: ContinuousClock.Instant
     ) {
       self.kind = kind
       self.isSync = isSync
-      self.isOfRotation = isOfRotation
+      self.isPartOfRotation = isPartOfRotation
       self.start = start
       self.end = end
     }
 
     /// Whether this call makes a group of commits durable.
-    package var endsGroup: Bool { isSync && !isOfRotation }
+    package var endsGroup: Bool { isSync && !isPartOfRotation }
   }
 
   /// The number of most recent calls to keep. It is larger than the number of calls that can end during one
@@ -43,7 +43,7 @@ package struct BlockingCalls {
 
   mutating func follow(_ thread: UInt) { callers.insert(thread) }
 
-  mutating func willName(_ kind: String, by thread: UInt, isManifestInPlace: Bool = false) {
+  mutating func willRename(_ kind: String, by thread: UInt, isManifestInPlace: Bool = false) {
     guard kind == "log" || kind == "MANIFEST" else { return }
     rotations[thread] = isManifestInPlace
   }
@@ -64,7 +64,7 @@ package struct BlockingCalls {
       : kind == "MANIFEST" || kind == "directory" || kind == "SPARE" || kind == "log" && isSync
     if counts {
       if calls.count >= 2 * Self.kept { calls.removeFirst(Self.kept) }
-      calls.append(Call(kind: kind, isSync: isSync, isOfRotation: turn != nil, start: start, end: end))
+      calls.append(Call(kind: kind, isSync: isSync, isPartOfRotation: turn != nil, start: start, end: end))
     }
     if isSync, kind == "directory", turn == true { rotations[thread] = nil }
   }
@@ -116,7 +116,8 @@ extension BlockedTime: CustomStringConvertible {
   package var description: String {
     calls.map { call in
       let (from, took) = (call.start - start, call.end - call.start)
-      let what = "\(call.isSync ? "sync" : "write") of \(call.kind)\(call.isOfRotation ? ", in a turn" : "")"
+      let what =
+        "\(call.isSync ? "sync" : "write") of \(call.kind)\(call.isPartOfRotation ? ", in a turn" : "")"
       return "  \(from / .milliseconds(1)) ms: \(what), \(took / .milliseconds(1)) ms"
     }.joined(separator: "\n")
   }

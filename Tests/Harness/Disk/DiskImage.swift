@@ -29,11 +29,11 @@ package struct DiskImage: Sendable {
     var durable = PagedBytes()
     var pending: [PendingWrite] = []
     /// Whether a sync has failed. If so, `live` may contain bytes that no later sync writes.
-    var hasDropped = false
+    var hasFailedSync = false
 
     /// The bytes that would be durable after a successful sync.
     var synced: PagedBytes {
-      guard hasDropped else { return live }
+      guard hasFailedSync else { return live }
       return pending.reduce(into: durable) { $0.take($1.range, from: $1.after) }
     }
 
@@ -153,7 +153,7 @@ package struct DiskImage: Sendable {
     let arrived = SurvivingSectors(of: files[file].pending, &random)
     files[file].durable = arrived.applied(to: files[file].durable)
     files[file].pending = []
-    files[file].hasDropped = true
+    files[file].hasFailedSync = true
   }
 
   mutating func failToSyncDirectory(_ directory: Int, _ random: inout SeededRandom) {
@@ -189,7 +189,7 @@ package struct DiskImage: Sendable {
 
   /// Whether a power loss at this point would change nothing that readers see.
   package var isAllDurable: Bool {
-    files.allSatisfy { $0.pending.isEmpty && !$0.hasDropped }
+    files.allSatisfy { $0.pending.isEmpty && !$0.hasFailedSync }
       && directories.allSatisfy { $0.pending.isEmpty && $0.live == $0.durable }
   }
 
@@ -253,7 +253,7 @@ extension DiskImage {
 
   /// Replaces the entry at this path with an entry that is not a file of a store. The change is durable at
   /// once.
-  package mutating func plant(_ kind: EntryKind, at path: String) {
+  package mutating func putEntry(_ kind: EntryKind, at path: String) {
     version += 1
     switch kind {
     case .file:

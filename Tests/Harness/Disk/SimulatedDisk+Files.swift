@@ -73,7 +73,7 @@ private final class SimulatedDirectory: OpenDirectory {
       if let entry = state.image.directories[directory].live[name] {
         throw SystemFailure(.create, path, EEXIST, entry.kind)
       }
-      try disk.requireRoomForFile(path, &state)
+      try disk.requireSpaceForFile(path, &state)
       return SimulatedFile(path, state.image.addFile(name, in: directory), .readAndWrite, disk)
     }
   }
@@ -201,7 +201,7 @@ private final class SimulatedFile: OpenFile {
       ) { state, isShort throws(SystemFailure) in
         var count = isShort && asked > 1 ? 1 + state.random.below(asked - 1) : asked
         if let unreadable = disk.options.unreadable {
-          guard let given = unreadable.bytesGiven(of: count, at: start, in: path) else {
+          guard let given = unreadable.readableBytes(of: count, at: start, in: path) else {
             throw SystemFailure(.read, path, EIO)
           }
           count = given
@@ -228,7 +228,7 @@ private final class SimulatedFile: OpenFile {
         },
         { state, isShort throws(SystemFailure) in
           let asked = isShort && bytes.count > 1 ? 1 + state.random.below(bytes.count - 1) : bytes.count
-          let count = try disk.room(for: asked, at: start, ofFile: file, path, &state)
+          let count = try disk.availableBytes(for: asked, at: start, ofFile: file, path, &state)
           state.image.write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: start, in: file)
           disk.garble(path, start..<start + count, ofFile: file, &state)
           state.counters.bytesWritten += count

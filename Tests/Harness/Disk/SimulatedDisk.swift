@@ -44,7 +44,7 @@ package final class SimulatedDisk: Sendable {
     }
 
     /// Returns the number of readable bytes at the start of a read; nil if the first byte is unreadable.
-    func bytesGiven(of count: Int, at start: Int, in path: String) -> Int? {
+    func readableBytes(of count: Int, at start: Int, in path: String) -> Int? {
       guard path == self.path, start < range.upperBound, start + count > range.lowerBound else {
         return count
       }
@@ -68,7 +68,7 @@ package final class SimulatedDisk: Sendable {
   }
 
   /// The disk before one call.
-  package struct Moment: Sendable {
+  package struct HistoryEntry: Sendable {
     package var operation: DiskOperation
     package var image: DiskImage
   }
@@ -94,7 +94,7 @@ package final class SimulatedDisk: Sendable {
     var random: SeededRandom
     var counters = Counters()
     var trace: [TraceEntry] = []
-    var history: [Moment] = []
+    var history: [HistoryEntry] = []
     var faultPoints: [FaultPoint] = []
     var garbling: Garbling?
     var beforeNextSync: (@Sendable () -> Void)?
@@ -115,7 +115,7 @@ package final class SimulatedDisk: Sendable {
 
   package var image: DiskImage { state.withLock { $0.image } }
   package var counters: Counters { state.withLock { $0.counters } }
-  package var history: [Moment] { state.withLock { $0.history } }
+  package var history: [HistoryEntry] { state.withLock { $0.history } }
   package var faultPoints: [FaultPoint] { state.withLock { $0.faultPoints } }
   package var trace: [TraceEntry] { state.withLock { $0.trace } }
 
@@ -142,7 +142,7 @@ package final class SimulatedDisk: Sendable {
   }
 
   /// Whether the fault can still strike.
-  package var hasFaultAhead: Bool { state.withLock { $0.fault?.isActive ?? false } }
+  package var hasPendingFault: Bool { state.withLock { $0.fault?.isActive ?? false } }
 
   /// Runs `action` once before the next file sync, on the thread that calls the sync. Passing nil removes an
   /// action that has not run yet. Until an action has run or was removed, the disk retains it and all objects
@@ -190,21 +190,21 @@ package final class SimulatedDisk: Sendable {
 
   /// Returns how many of `count` bytes at `offset` of a file fit on the disk. If none fit, throws an error,
   /// which counts as a fault.
-  func room(
+  func availableBytes(
     for count: Int, at offset: Int, ofFile file: Int, _ path: String, _ state: inout State
   ) throws(SystemFailure) -> Int {
     guard let capacity = options.capacity, count > 0 else { return count }
     let end = state.image.files[file].live.size.roundedUp(toMultipleOf: PagedBytes.pageBytes)
     let free = max(0, capacity - state.image.bytesInUse) / PagedBytes.pageBytes * PagedBytes.pageBytes
-    let room = min(count, end + free - offset)
-    guard room > 0 else {
+    let availableBytes = min(count, end + free - offset)
+    guard availableBytes > 0 else {
       state.counters.faults += 1
       throw SystemFailure(.write, path, ENOSPC)
     }
-    return room
+    return availableBytes
   }
 
-  func requireRoomForFile(_ path: String, _ state: inout State) throws(SystemFailure) {
+  func requireSpaceForFile(_ path: String, _ state: inout State) throws(SystemFailure) {
     guard let capacity = options.capacity,
       state.image.bytesInUse + PagedBytes.pageBytes > capacity
     else { return }
@@ -233,7 +233,7 @@ package final class SimulatedDisk: Sendable {
     let number = state.counters.operations
     precondition(number < options.operationsMax, "\(number) calls: the caller loops")
     if options.recordsHistory {
-      state.history.append(Moment(operation: operation, image: state.image))
+      state.history.append(HistoryEntry(operation: operation, image: state.image))
     }
     state.counters.operations += 1
     guard state.fault?.strikes(operation, number: number) == true else { return nil }

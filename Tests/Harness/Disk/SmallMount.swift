@@ -7,7 +7,7 @@ import Foundation
 package struct SmallMount {
   package let path: String
 
-  package static var isPossible: Bool {
+  package static var isSupported: Bool {
     guard getuid() == 0, let mount = try? SmallMount(megabytes: 1) else { return false }
     mount.unmount()
     return true

@@ -14,7 +14,7 @@ package final class WatchedFileSystem: FileSystem {
     /// been empty at that call.
     package var waitsForReads = 0
 
-    package var bytesWrittenInAll: UInt64 { bytesWritten.values.reduce(0, +) }
+    package var totalBytesWritten: UInt64 { bytesWritten.values.reduce(0, +) }
   }
 
   private struct State {
@@ -25,7 +25,7 @@ package final class WatchedFileSystem: FileSystem {
     var timeInSyncs: [UInt: Duration] = [:]
     var blocking = BlockingCalls()
     var beforeNextRead: (@Sendable () -> Void)?
-    var beforeNextNames: (@Sendable () -> Void)?
+    var beforeNextListing: (@Sendable () -> Void)?
     var locksHeld = 0
   }
 
@@ -52,8 +52,8 @@ package final class WatchedFileSystem: FileSystem {
   }
 
   /// Runs `action` once before the next directory listing, on the listing thread.
-  package func beforeNextNames(_ action: @escaping @Sendable () -> Void) {
-    state.withLock { $0.beforeNextNames = action }
+  package func beforeNextListing(_ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0.beforeNextListing = action }
   }
 
   /// Blocks until all locks of directories are released. Returns false after the timeout. Only one thread at
@@ -64,9 +64,9 @@ package final class WatchedFileSystem: FileSystem {
     }
   }
 
-  fileprivate func hasLocked() { state.withLock { $0.locksHeld += 1 } }
+  fileprivate func didLock() { state.withLock { $0.locksHeld += 1 } }
 
-  fileprivate func hasUnlocked() {
+  fileprivate func didUnlock() {
     state.withLock { $0.locksHeld -= 1 }
     unlocked.wake()
   }
@@ -88,11 +88,11 @@ package final class WatchedFileSystem: FileSystem {
     state.withLock { $0.pages?.prefetch(for: range, of: file) }
   }
 
-  fileprivate func hasWritten(_ range: Range<UInt64>, of file: String) {
+  fileprivate func didWrite(_ range: Range<UInt64>, of file: String) {
     state.withLock { $0.pages?.write(range, of: file) }
   }
 
-  fileprivate func willList() { state.withLock { $0.beforeNextNames.take() }?() }
+  fileprivate func willList() { state.withLock { $0.beforeNextListing.take() }?() }
 
   fileprivate func count(_ bytes: Int, of kind: String) {
     state.withLock { $0.counters.bytesWritten[kind, default: 0] += UInt64(bytes) }
@@ -118,7 +118,7 @@ package final class WatchedFileSystem: FileSystem {
     _ kind: String, isManifestInPlace: Bool = false, _ body: () throws(SystemFailure) -> Result
   ) throws(SystemFailure) -> Result {
     state.withLock {
-      $0.blocking.willName(kind, by: Self.thisThread, isManifestInPlace: isManifestInPlace)
+      $0.blocking.willRename(kind, by: Self.thisThread, isManifestInPlace: isManifestInPlace)
     }
     do throws(SystemFailure) { return try body() } catch {
       state.withLock { $0.blocking.failed(by: Self.thisThread) }
@@ -213,7 +213,7 @@ private final class WatchedLock: DirectoryLock {
   init(_ base: any DirectoryLock, _ watch: WatchedFileSystem) {
     self.base = base
     self.watch = watch
-    watch.hasLocked()
+    watch.didLock()
   }
 
   deinit { release() }
@@ -225,7 +225,7 @@ private final class WatchedLock: DirectoryLock {
     }
     guard wasHeld else { return }
     base.release()
-    watch.hasUnlocked()
+    watch.didUnlock()
   }
 }
 
@@ -255,7 +255,7 @@ private struct WatchedFile: OpenFile {
       try base.write(bytes, at: offset)
     }
     watch.count(taken, of: kind)
-    watch.hasWritten(offset..<offset + UInt64(taken), of: path)
+    watch.didWrite(offset..<offset + UInt64(taken), of: path)
     return taken
   }
 

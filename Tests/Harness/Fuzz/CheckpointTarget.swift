@@ -139,7 +139,7 @@ struct ForgedCheckpoint {
 
   private func wordCount(_ region: Int) -> Int { regions[region].pages.count * Self.payloadBytes / 8 }
 
-  private func place(_ region: Int, _ word: Int) -> (page: Int, offset: Int)? {
+  private func location(_ region: Int, _ word: Int) -> (page: Int, offset: Int)? {
     guard wordCount(region) > 0 else { return nil }
     let (page, index) = (word % wordCount(region)).quotientAndRemainder(dividingBy: Self.payloadBytes / 8)
     return (page, 8 * index)
@@ -147,13 +147,13 @@ struct ForgedCheckpoint {
 
   private func value(_ region: Int, _ word: Int) -> UInt64? {
     let region = region % regions.count
-    return place(region, word).map { regions[region].pages[$0.page].word64(at: $0.offset) }
+    return location(region, word).map { regions[region].pages[$0.page].word64(at: $0.offset) }
   }
 
   private mutating func update(_ region: Int, _ word: Int, _ body: (UInt64) -> UInt64) {
-    guard let place = place(region, word) else { return }
-    let old = regions[region].pages[place.page].word64(at: place.offset)
-    regions[region].pages[place.page].set(body(old), at: place.offset)
+    guard let location = location(region, word) else { return }
+    let old = regions[region].pages[location.page].word64(at: location.offset)
+    regions[region].pages[location.page].set(body(old), at: location.offset)
   }
 
   private func used(_ region: Int) -> [Int] { (0..<wordCount(region)).filter { value(region, $0) != 0 } }

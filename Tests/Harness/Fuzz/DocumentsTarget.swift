@@ -66,9 +66,9 @@ struct DocumentsTarget: FuzzTarget {
     try store.commit((0..<12).map { .set(path("c", "d\($0)"), fields($0)) })
     try store.commit([.set(path("c", "d1", "c", "below"), fields(3))])
     for field in ["n", "t"] {
-      try store.createIndex(IndexDefinition("c", .collection, [IndexDefinition.Field(named(field))]))
+      try store.createIndex(IndexDefinition("c", .collection, [IndexDefinition.Field(fieldPath(field))]))
     }
-    try store.setTimeToLive(named("gone"), ofCollectionGroup: "other")
+    try store.setTimeToLive(fieldPath("gone"), ofCollectionGroup: "other")
     let consumer = try store.feedConsumer("reader")
     try store.commit([.set(path("c", "d2"), fields(20))])
     try store.commit([.delete(path("c", "d3"))])
@@ -80,7 +80,7 @@ struct DocumentsTarget: FuzzTarget {
     return disk.image
   }
 
-  static func named(_ name: String) -> StoredFieldPath { StoredFieldPath(unchecked: [name]) }
+  static func fieldPath(_ name: String) -> StoredFieldPath { StoredFieldPath(unchecked: [name]) }
 
   static func path(_ segments: String...) -> DocumentPath { DocumentPath(unchecked: segments) }
 
@@ -181,10 +181,10 @@ struct DocumentsExercise {
   private mutating func query(_ store: DocumentStore) {
     for field in ["n", "t", "other"] {
       step("query") { () throws(DocumentStoreError) in
-        let query = try Self.all.ordered(by: OrderBy(DocumentsTarget.named(field)))
+        let query = try Self.all.ordered(by: OrderBy(DocumentsTarget.fieldPath(field)))
         _ = try store.documents(query)
         _ = try store.count(query)
-        _ = try store.aggregate([.sum(DocumentsTarget.named(field))], over: query)
+        _ = try store.aggregate([.sum(DocumentsTarget.fieldPath(field))], over: query)
         try store.forEach(query) { $0.forEachField { _, _ in } }
       }
     }

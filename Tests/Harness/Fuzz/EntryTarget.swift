@@ -89,7 +89,7 @@ struct EntryTarget: FuzzTarget {
     var segment = segment
     let page = entry + [UInt8](repeating: 0, count: 8184 - entry.count) + [1, 0, 0, 0, 0, 0, 0, 0]
     segment.replaceSubrange(dataStart..<dataStart + 8192, with: page)
-    ForgedSegment.mendPage(at: dataStart, count: 1, &segment, segment.id(at: 16))
+    ForgedSegment.correctPageChecksum(at: dataStart, count: 1, &segment, segment.id(at: 16))
     var image = store.image(with: segment, in: path)
     var checkpoint = ForgedCheckpoint(store.bytes(of: checkpointPath))
     checkpoint.setLocation(of: ordinal) { old in

@@ -90,28 +90,28 @@ enum ForgedSegment {
     }
     var offset = pageBytes + dictionaryBytes.roundedUp(toMultipleOf: pageBytes)
     for _ in 0..<min(Int(bytes.word32(at: 72)), bytes.count / pageBytes) {
-      mendPage(at: offset, count: 1, &bytes, id)
+      correctPageChecksum(at: offset, count: 1, &bytes, id)
       offset += pageBytes
     }
-    mendRuns(at: offset, &bytes, id)
+    correctRunChecksums(at: offset, &bytes, id)
     bytes.set(bytes.checksum(ofHeader: 0..<headerBytes - 4), at: headerBytes - 4)
     return bytes
   }
 
-  private static func mendRuns(at start: Int, _ bytes: inout [UInt8], _ id: RandomID) {
+  private static func correctRunChecksums(at start: Int, _ bytes: inout [UInt8], _ id: RandomID) {
     let table = start + Int(bytes.word32(at: 76)) * pageBytes
     let runs = Int(bytes.word32(at: 80))
     guard table + 4 * runs <= bytes.count else { return }
     var offset = start
     for run in 0..<runs {
       let pages = Int(bytes.word32(at: table + 4 * run))
-      mendPage(at: offset, count: pages, &bytes, id)
+      correctPageChecksum(at: offset, count: pages, &bytes, id)
       offset += pages * pageBytes
     }
     bytes.set(bytes.checksum(of: table..<table + 4 * runs, file: id, offset: UInt64(table)), at: 92)
   }
 
-  static func mendPage(at offset: Int, count: Int, _ bytes: inout [UInt8], _ id: RandomID) {
+  static func correctPageChecksum(at offset: Int, count: Int, _ bytes: inout [UInt8], _ id: RandomID) {
     let end = offset + count * pageBytes
     guard count > 0, end <= bytes.count else { return }
     bytes.set(bytes.checksum(of: offset..<end - 4, file: id, offset: UInt64(offset)), at: end - 4)

@@ -83,7 +83,7 @@ struct LiveGenerator {
     if case .document = query.scope { return query }
     let isWide = random.oneIn(100)
     if !isWide { query = try query.filtered(by: filter()) }
-    if random.oneIn(4) { query = try query.filtered(by: more()) }
+    if random.oneIn(4) { query = try query.filtered(by: additionalFilter()) }
     if isWide || random.oneIn(2) { query = try ordered(query) }
     if isWide || random.oneIn(3) {
       let count = 1 + random.below(random.oneIn(10) ? 60 : 6)
@@ -168,7 +168,7 @@ struct LiveGenerator {
     ])
   }
 
-  private mutating func more() -> FilterTree {
+  private mutating func additionalFilter() -> FilterTree {
     switch random.below(3) {
     case 0: .field(Self.number, .notEqual, .integer(Int64(random.below(200))))
     case 1: .field(Self.inner, .lessThan, .integer(Int64(10 + random.below(40))))

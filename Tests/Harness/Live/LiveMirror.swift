@@ -9,9 +9,9 @@ package final class LiveMirror: Sendable {
     var documents: [StoredDocument] = []
     /// The states that the listener received since the last comparison.
     var states: [[StoredDocument]] = []
-    var isTold = false
+    var hasReceivedState = false
     var compared = 0
-    var complaint: String?
+    var failure: String?
     var counts: [LiveCampaign.Kind: Int] = [:]
     var registration: LiveRegistration?
   }
@@ -31,23 +31,23 @@ package final class LiveMirror: Sendable {
   }
 
   package func listen(to store: DocumentStore, on queue: DispatchQueue) throws(DocumentStoreError) {
-    let registration = try store.listen(to: query, on: queue, hear)
+    let registration = try store.listen(to: query, on: queue, handler)
     state.withLock { $0.registration = registration }
   }
 
   func listen(
     to store: DocumentStore, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) throws(DocumentStoreError) {
-    let registration = try store.listen(to: query, enqueue: enqueue, handler: hear)
+    let registration = try store.listen(to: query, enqueue: enqueue, handler: handler)
     state.withLock { $0.registration = registration }
   }
 
-  private var hear: LiveHandler {
+  private var handler: LiveHandler {
     { [self] result in
       if isSlow { for _ in 0..<20 { WorkerThread.yield() } }
       switch result {
       case .success(let snapshot): take(snapshot)
-      case .failure(let error): complain("was told \(error)")
+      case .failure(let error): recordFailure("was told \(error)")
       }
       also()
     }
@@ -65,27 +65,29 @@ package final class LiveMirror: Sendable {
 
   package var counts: [LiveCampaign.Kind: Int] { state.withLock { $0.counts } }
 
-  private func complain(_ text: String) {
-    state.withLock { $0.complaint = $0.complaint ?? text }
+  private func recordFailure(_ text: String) {
+    state.withLock { $0.failure = $0.failure ?? text }
   }
 
   // MARK: States
 
   private func take(_ snapshot: LiveSnapshot) {
     state.withLock { state in
-      if snapshot.isFirst == state.isTold { state.complaint = state.complaint ?? "first states come once" }
-      state.isTold = true
+      if snapshot.isFirst == state.hasReceivedState {
+        state.failure = state.failure ?? "first states come once"
+      }
+      state.hasReceivedState = true
       var rank = 0
       for change in snapshot.changes {
-        if let complaint = Self.apply(change, &state) { state.complaint = state.complaint ?? complaint }
+        if let failure = Self.apply(change, &state) { state.failure = state.failure ?? failure }
         let next = [.removed: 0, .added: 1, .modified: 2][change.kind] ?? 3
-        if next < rank { state.complaint = state.complaint ?? "changes in the wrong order" }
+        if next < rank { state.failure = state.failure ?? "changes in the wrong order" }
         rank = next
       }
       if snapshot.changes.count > 1 { state.counts[.severalChanges, default: 0] += 1 }
       if !snapshot.documents.elementsEqual(state.documents) {
-        state.complaint =
-          state.complaint ?? "the changes lead to \(Self.names(state.documents)), and the state is "
+        state.failure =
+          state.failure ?? "the changes lead to \(Self.names(state.documents)), and the state is "
           + Self.names(Array(snapshot.documents))
       }
       state.states.append(state.documents)
@@ -120,8 +122,8 @@ package final class LiveMirror: Sendable {
   package func difference(from answers: [some BidirectionalCollection<StoredDocument>]) -> String? {
     state.withLock { state in
       defer { state.states = [] }
-      if let complaint = state.complaint { return complaint }
-      guard state.isTold else { return "it was not notified" }
+      if let failure = state.failure { return failure }
+      guard state.hasReceivedState else { return "it was not notified" }
       var place = 0
       for told in state.states {
         guard let next = answers[place...].firstIndex(where: told.elementsEqual) else {

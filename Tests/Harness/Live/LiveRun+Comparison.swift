@@ -18,28 +18,28 @@ extension LiveRun {
   }
 
   func compare(_ round: UInt64, all: Bool) {
-    let places = state.withLock { $0.places }
+    let listeners = state.withLock { $0.listeners }
     let commits = replay()
     var random = SeededRandom(seed: SeededRandom.seed(seed, round, 99))
-    let others = Set((0..<Self.othersPerCommit * commits.count).map { _ in random.below(places.count) })
+    let others = Set((0..<Self.othersPerCommit * commits.count).map { _ in random.below(listeners.count) })
     let scopes = commits.map { self.scopes.numbers(around: $0.map(\.path)) }
     inParallel { [self] task in
       var comparisons = 0
       var concerned = 0
-      for number in stride(from: task, to: places.count, by: 8) {
-        let place = places[number]
-        var states: [NaiveAnswer.Documents] = []
+      for number in stride(from: task, to: listeners.count, by: 8) {
+        let place = listeners[number]
+        var states: [NaiveResult.Documents] = []
         place.answer.withLock { answer in
           for (changes, scopes) in zip(commits, scopes) where scopes.contains(place.scope) {
             let before = states.isEmpty ? answer.documents : nil
-            guard let isAnother = answer.take(changes) else { continue }
+            guard let hasChanged = answer.take(changes) else { continue }
             if let before { states.append(before) }
-            if isAnother { states.append(answer.documents) }
+            if hasChanged { states.append(answer.documents) }
           }
         }
-        let isConcerned = !states.isEmpty
-        if isConcerned { concerned += 1 }
-        guard all || isConcerned || others.contains(number) else { continue }
+        let isAffected = !states.isEmpty
+        if isAffected { concerned += 1 }
+        guard all || isAffected || others.contains(number) else { continue }
         comparisons += 1
         if states.isEmpty { states.append(place.answer.withLock(\.documents)) }
         if let difference = place.mirror.difference(from: states) {

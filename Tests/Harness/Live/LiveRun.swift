@@ -3,7 +3,7 @@
 //   1. Commit from eight threads at once, while handlers commit, and add and remove listeners.
 //   2. Wait until the queues have delivered everything.
 //   3. Apply the commits of the round to a naive model, in the order of their commit times. For each affected
-//      listener and ten others per commit, record the expected result after each commit (NaiveAnswer).
+//      listener and ten others per commit, record the expected result after each commit (NaiveResult).
 //   4. Compare. Each received state must be the expected result after some commit, no state may be older than
 //      the one before it, and the last state must be current. Every thousand commits, compare all listeners.
 
@@ -13,8 +13,8 @@ import DocumentStore
 
 final class LiveRun: Sendable {
   private static let tasks = 8
-  private static let commitsOfBurst = 25
-  private static let commitsBetweenFull = 1000
+  private static let commitsPerBurst = 25
+  private static let commitsBetweenFullComparisons = 1000
 
   let store: DocumentStore
   let seed: UInt64
@@ -25,7 +25,7 @@ final class LiveRun: Sendable {
   let state: Locked<State>
 
   struct State {
-    var places: [ListenerUnderTest] = []
+    var listeners: [ListenerUnderTest] = []
     var world = NaiveModel([])
     /// The commits since the last replay.
     var commits: [(time: StoredTimestamp, mutations: [Mutation])] = []
@@ -63,11 +63,15 @@ final class LiveRun: Sendable {
     let mirror = LiveMirror(query, isSlow: number % 17 == 0) { [self] in if acts { act(number) } }
     // The listener's first state may already contain commits of this round, or the listener may receive them
     // later.
-    let answer = state.withLock { NaiveAnswer(query, of: $0.world) }
+    let answer = state.withLock { NaiveResult(query, of: $0.world) }
     state.withLock { state in
       let place = ListenerUnderTest(
         mirror: mirror, scope: scopes.number(of: query.scope), answer: answer)
-      if number < state.places.count { state.places[number] = place } else { state.places.append(place) }
+      if number < state.listeners.count {
+        state.listeners[number] = place
+      } else {
+        state.listeners.append(place)
+      }
     }
     try mirror.listen(to: store, on: queues[number % queues.count])
   }
@@ -93,8 +97,9 @@ final class LiveRun: Sendable {
       let done = state.withLock { $0.summary.commits }
       guard done < commits else { break }
       progress(done)
-      let isFull = done % Self.commitsBetweenFull >= Self.commitsBetweenFull - 8 * Self.tasks
-      commit(round, each: isFull ? Self.commitsOfBurst : 1)
+      let isFull =
+        done % Self.commitsBetweenFullComparisons >= Self.commitsBetweenFullComparisons - 8 * Self.tasks
+      commit(round, each: isFull ? Self.commitsPerBurst : 1)
       if isFull {
         count(.bursts)
         dropIndexes(round)
@@ -103,7 +108,7 @@ final class LiveRun: Sendable {
       compare(round, all: isFull || done + Self.tasks >= commits)
       round += 1
     }
-    for place in state.withLock({ $0.places }) {
+    for place in state.withLock({ $0.listeners }) {
       for (kind, number) in place.mirror.counts { count(kind, number) }
       count(.statesOfSingleCommits, place.mirror.comparedStates)
       place.mirror.remove()
@@ -116,7 +121,7 @@ final class LiveRun: Sendable {
     }
     // Breaks a reference cycle through the handlers.
     return state.withLock { state in
-      state.places = []
+      state.listeners = []
       return state.summary
     }
   }
@@ -148,10 +153,10 @@ final class LiveRun: Sendable {
 
   /// Replaces one of the listeners that only this task replaces.
   private func replaceListener(_ task: Int, _ world: inout LiveGenerator) throws {
-    let places = state.withLock { $0.places }
-    let number = world.random.below(places.count / Self.tasks) * Self.tasks + task
-    places[number].mirror.remove()
-    for (kind, number) in places[number].mirror.counts { count(kind, number) }
+    let listeners = state.withLock { $0.listeners }
+    let number = world.random.below(listeners.count / Self.tasks) * Self.tasks + task
+    listeners[number].mirror.remove()
+    for (kind, number) in listeners[number].mirror.counts { count(kind, number) }
     try place(world.query(), at: number)
     count(.replacedListeners)
   }
@@ -200,9 +205,9 @@ final class LiveRun: Sendable {
 final class ListenerUnderTest: Sendable {
   let mirror: LiveMirror
   let scope: Int
-  let answer: Locked<NaiveAnswer>
+  let answer: Locked<NaiveResult>
 
-  init(mirror: LiveMirror, scope: Int, answer: NaiveAnswer) {
+  init(mirror: LiveMirror, scope: Int, answer: NaiveResult) {
     self.mirror = mirror
     self.scope = scope
     self.answer = Locked(answer)

@@ -96,7 +96,7 @@ struct NaiveModel {
 
 /// The result of one query after each commit, according to the naive evaluator alone. After the first result,
 /// only changed documents are evaluated.
-struct NaiveAnswer {
+struct NaiveResult {
   typealias Documents = LazyMapSequence<ArraySlice<NaiveState>, StoredDocument>
 
   private let evaluator: NaiveEvaluator
@@ -122,16 +122,16 @@ struct NaiveAnswer {
   /// Applies the changes of a commit. Returns nil if no change affects a document that matches or matched.
   /// Otherwise returns whether the result changed.
   mutating func take(_ changes: [NaiveModel.Change]) -> Bool? {
-    var isConcerned = false
+    var isAffected = false
     for change in changes {
       let matches = change.after.map { evaluator.matches($0.document) } == true
       let matched = numbers.contains(change.number)
       guard matches || matched else { continue }
-      isConcerned = true
+      isAffected = true
       if matched { remove(change.number) }
       if matches, let after = change.after { insert(after) }
     }
-    return isConcerned ? settle() : nil
+    return isAffected ? settle() : nil
   }
 
   private mutating func remove(_ number: Int) {

@@ -4,7 +4,7 @@ import Libc
 
 extension [UInt8] {
   /// Returns whether this array contains the given array, which must not be empty.
-  func holds(_ value: [UInt8]) -> Bool {
+  func containsBytes(_ value: [UInt8]) -> Bool {
     withUnsafeBytes { bytes in
       value.withUnsafeBytes { value in
         var start = 0

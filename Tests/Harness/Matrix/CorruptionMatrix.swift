@@ -133,8 +133,9 @@ package struct CorruptionMatrix {
       throw Finding(.lostCommit, "commits after \(found) are gone and the report names nothing")
     }
     if damage.coversLastHeader { return \.unwritten }
-    guard last - found <= specimen.unvouched else {
-      throw Finding(.lostCommit, "commits after \(found) are gone, and only \(specimen.unvouched) may be")
+    guard last - found <= specimen.unconfirmedCommits else {
+      throw Finding(
+        .lostCommit, "commits after \(found) are gone, and only \(specimen.unconfirmedCommits) may be")
     }
     return \.reported
   }

@@ -76,7 +76,7 @@ extension FileDamage {
         visit(truncate(path, to: $0, in: specimen))
       }
       unreadable(path, in: specimen).forEach(visit)
-      if !path.contains("/log-") { pagesElsewhere(of: path, in: specimen, other).forEach(visit) }
+      if !path.contains("/log-") { pagesFromElsewhere(of: path, in: specimen, other).forEach(visit) }
     }
     for log in specimen.logs { pages(of: log, in: specimen, other).forEach(visit) }
     moved(in: specimen).forEach(visit)
@@ -216,7 +216,7 @@ extension FileDamage {
 
   /// Returns the damages that replace pages of a segment or a checkpoint by pages from elsewhere: from the
   /// same file, from other files of the store, and from the file with this name in another store.
-  static func pagesElsewhere(of path: String, in specimen: Specimen, _ other: Specimen) -> [FileDamage] {
+  static func pagesFromElsewhere(of path: String, in specimen: Specimen, _ other: Specimen) -> [FileDamage] {
     let own = specimen.contents(of: path)
     let part = wholePart(path)
     let pages = stride(from: 0, to: own.size - pageBytes + 1, by: pageBytes).map { $0..<$0 + pageBytes }
@@ -264,7 +264,9 @@ extension FileDamage {
   /// Moves the last commit of an open log to the position directly after the previous commit, where a further
   /// commit of the previous commit's group would be.
   static func moved(in specimen: Specimen) -> [FileDamage] {
-    guard let log = specimen.logs.last, specimen.isOpenLog(log), specimen.unvouched > 0 else { return [] }
+    guard let log = specimen.logs.last, specimen.isOpenLog(log), specimen.unconfirmedCommits > 0 else {
+      return []
+    }
     var contents = specimen.contents(of: log)
     let used = stride(from: headerBytes, to: contents.size, by: frameAlignment)
       .map { $0..<$0 + frameAlignment }.filter(contents.hasNonZero)
@@ -315,7 +317,7 @@ extension FileDamage {
     return (specimen.paths + free).flatMap { path in
       EntryKind.allCases.filter { $0 != .file }.map { kind in
         var image = specimen.image
-        image.plant(kind, at: path)
+        image.putEntry(kind, at: path)
         return FileDamage(
           part: free.contains(path) ? .name : wholePart(path), kind: .taken, text: "\(path) by \(kind)",
           image: image)

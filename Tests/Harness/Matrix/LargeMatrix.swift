@@ -113,7 +113,7 @@ package struct LargeMatrix {
     do throws(ByteStoreError) {
       store = try ByteStore.open(Life.path, options: LargeSpecimen.options, platform: platform)
     } catch {
-      try Self.requireNamed(error)
+      try Self.requireDamageError(error)
       return true
     }
     defer { store.abandon() }
@@ -121,25 +121,25 @@ package struct LargeMatrix {
       throw Finding(.wrongReport, "the store was closed, and the report names \(store.recoveryReport.losses)")
     }
     var isNoticed = false
-    for number in readers where try !isRight(number, in: store) { isNoticed = true }
-    let stranger = random.below(specimen.keys)
+    for number in readers where try !readsCorrectly(number, in: store) { isNoticed = true }
+    let otherKey = random.below(specimen.keys)
     // If a block has the maximum number of recorded readers, further keys may read it, so the other key
     // proves nothing.
-    if readers.count < LargeSpecimen.readersMax, !readers.contains(stranger),
-      try !isRight(stranger, in: store)
+    if readers.count < LargeSpecimen.readersMax, !readers.contains(otherKey),
+      try !readsCorrectly(otherKey, in: store)
     {
-      throw Finding(.dishonest, "key \(stranger), which does not read there, cannot be read")
+      throw Finding(.dishonest, "key \(otherKey), which does not read there, cannot be read")
     }
     return isNoticed
   }
 
   /// Returns whether the value of a key is read correctly; false if the read reports damage.
-  private func isRight(_ number: Int, in store: ByteStore) throws(Finding) -> Bool {
+  private func readsCorrectly(_ number: Int, in store: ByteStore) throws(Finding) -> Bool {
     let found: [UInt8]?
     do throws(ByteStoreError) {
       found = try store.value(for: LargeSpecimen.key(number))
     } catch {
-      try Self.requireNamed(error)
+      try Self.requireDamageError(error)
       return false
     }
     guard found == specimen.value(number) else {
@@ -148,7 +148,7 @@ package struct LargeMatrix {
     return true
   }
 
-  private static func requireNamed(_ error: ByteStoreError) throws(Finding) {
+  private static func requireDamageError(_ error: ByteStoreError) throws(Finding) {
     switch error {
     case .corrupted, .newerFormat, .foreignFile, .notAStore, .noStore: return
     default: throw Finding(.dishonest, "\(error)")
@@ -161,7 +161,7 @@ package struct LargeMatrix {
     do throws(ByteStoreError) {
       isSound = try ByteStore.check(Life.path, platform: SimulatedDisk(image).platform(seed: seed)).isSound
     } catch {
-      try Self.requireNamed(error)
+      try Self.requireDamageError(error)
       return
     }
     if isNoticed, isSound { throw Finding(.dishonest, "a read notices the damage, and the check does not") }

@@ -36,11 +36,11 @@ struct LargeSpecimen: Sendable {
   }
 
   init(bytes: Int, seed: UInt64) throws(ByteStoreError) {
-    var filling = Filling(seed: seed)
-    try filling.fill(bytes)
+    var builder = StoreBuilder(seed: seed)
+    try builder.fill(bytes)
     self.seed = seed
-    let image = filling.image
-    let versions = filling.versions
+    let image = builder.image
+    let versions = builder.versions
     let others = ["LOCK", "SPARE", "RESERVE"]
     let paths = image.paths.filter { path in !others.contains { path.hasSuffix("/\($0)") } }
     let sizes = paths.map { image.contents(of: $0)?.size ?? 0 }
@@ -114,7 +114,7 @@ struct LargeSpecimen: Sendable {
 
   // MARK: Making
 
-  private struct Filling {
+  private struct StoreBuilder {
     let seed: UInt64
     var versions: [UInt32] = []
     private let disk = SimulatedDisk()

@@ -26,9 +26,9 @@ package struct LostFiles {
   /// The versions of each document, oldest first. A nil is a version in which the document did not exist.
   private var history: [[StoredMap?]]
   /// For each document, the bytes that identify its last version in files.
-  private var marks: [[UInt8]?]
+  private var signatures: [[UInt8]?]
   /// The files that contain the last version of each document.
-  private var homes: [[String]] = []
+  private var containingFiles: [[String]] = []
   private var summary = LostFilesSummary()
 
   package static func run(stores: Int, seed: UInt64) -> LostFilesSummary {
@@ -46,7 +46,7 @@ package struct LostFiles {
     random = SeededRandom(seed: seed)
     shapes = 3 + Int(random.next() % 40)
     history = Array(repeating: [nil], count: Self.documentsMax)
-    marks = Array(repeating: nil, count: Self.documentsMax)
+    signatures = Array(repeating: nil, count: Self.documentsMax)
   }
 
   private mutating func runOne() {
@@ -57,8 +57,8 @@ package struct LostFiles {
         ["/log-", "/segment-", "/checkpoint-", "/MANIFEST"].contains { path.contains($0) }
       }
       let contents = files.map { (path: $0, bytes: image.contents(of: $0)?.bytes ?? []) }
-      homes = marks.map { mark in
-        mark.map { mark in contents.filter { $0.bytes.holds(mark) }.map(\.path) } ?? []
+      containingFiles = signatures.map { signature in
+        signature.map { signature in contents.filter { $0.bytes.containsBytes(signature) }.map(\.path) } ?? []
       }
       var losses = files.map { [$0] }
       for _ in 0..<Self.pairsMax where files.count > 2 {
@@ -85,11 +85,11 @@ package struct LostFiles {
   }
 
   /// Returns fields whose shape depends on the remainder of `number` by the number of shapes.
-  private mutating func fields(_ number: Int, _ mark: [UInt8]) -> StoredMap {
+  private mutating func fields(_ number: Int, _ signature: [UInt8]) -> StoredMap {
     let name = "field\(number % shapes)"
     let filler = random.oneIn(5) ? random.bytes(12_000) : []
     return StoredMap([
-      ("\(name)a", .bytes(mark)), ("\(name)b", .map(StoredMap([("\(name)c", .integer(Int64(number)))]))),
+      ("\(name)a", .bytes(signature)), ("\(name)b", .map(StoredMap([("\(name)c", .integer(Int64(number)))]))),
       ("\(name)d", .bytes(filler)),
     ])
   }
@@ -114,13 +114,13 @@ package struct LostFiles {
     return chosen.sorted().map { number in
       if random.oneIn(10) {
         history[number].append(nil)
-        marks[number] = nil
+        signatures[number] = nil
         return .delete(path(number))
       }
-      let mark = random.bytes(24)
-      let fields = fields(number, mark)
+      let signature = random.bytes(24)
+      let fields = fields(number, signature)
       history[number].append(fields)
-      marks[number] = mark
+      signatures[number] = signature
       return .set(path(number), fields)
     }
   }
@@ -194,7 +194,7 @@ package struct LostFiles {
       guard history[number].contains(now) else {
         throw Harm(description: "\(path) was not written by any commit")
       }
-      let isSafe = homes[number].contains { !lost.contains($0) }
+      let isSafe = containingFiles[number].contains { !lost.contains($0) }
       guard isSafe, now != history[number].last else { continue }
       guard named.contains("\(path)") else {
         throw Harm(description: "\(path) lies in a file that is not lost, is not as it was, and is not named")

@@ -18,7 +18,7 @@ package struct RepairMatrix {
   private let seed: UInt64
   private var summary = RepairSummary()
   /// For each value that is long enough to search for, the files of the specimen that contain it.
-  private var homes: [[UInt8]: [String]] = [:]
+  private var containingFiles: [[UInt8]: [String]] = [:]
 
   /// Runs the matrix. Only one in `sparing` of the damaged disks is examined.
   package static func run(
@@ -30,7 +30,7 @@ package struct RepairMatrix {
     var choice = SeededRandom(seed: seed)
     for (specimen, other) in zip(specimens, others) {
       matrix.judgeUndamaged(specimen)
-      matrix.homes = specimen.homes
+      matrix.containingFiles = specimen.containingFiles
       var random = SeededRandom(seed: seed)
       FileDamage.forEach(in: specimen, other, flips, &random) { damage in
         if choice.oneIn(sparing) { matrix.judge(damage, specimen) }
@@ -141,7 +141,7 @@ package struct RepairMatrix {
     guard report.outcome == .healthy || report.keys == contents.count else {
       throw Finding(.wrongReport, "\(report.keys) keys, and there are \(contents.count)")
     }
-    try specimen.compare(contents, damage, homes)
+    try specimen.compare(contents, damage, containingFiles)
   }
 
   /// Returns whether a salvage may refuse this damage. For example, it may refuse a directory with files of
@@ -186,7 +186,7 @@ extension Specimen {
   var contents: Contents { points[points.count - 1].contents }
 
   fileprivate func compare(
-    _ found: Contents, _ damage: FileDamage, _ homes: [[UInt8]: [String]]
+    _ found: Contents, _ damage: FileDamage, _ containingFiles: [[UInt8]: [String]]
   ) throws(Finding) {
     for (key, value) in found {
       let history = points.compactMap { $0.contents[key] }
@@ -199,7 +199,7 @@ extension Specimen {
         image.contents(of: $0)?.bytes != damage.image.contents(of: $0)?.bytes || $0 == damage.unreadable?.path
       })
     let isLogDamaged = damaged.contains { $0.contains("/log-") }
-    for (key, files) in homes where !damage.losesQuietly {
+    for (key, files) in containingFiles where !damage.isUndetectable {
       let isSafe = files.contains { !damaged.contains($0) }
       guard isSafe, found[key] != contents[key] else { continue }
       throw Finding(.lostCommit, "\(Harness.name(key)) was in a file that was not damaged, and is lost")
@@ -211,17 +211,17 @@ extension Specimen {
   }
 
   /// For each value that is long enough to search for, the files that contain it.
-  fileprivate var homes: [[UInt8]: [String]] {
+  fileprivate var containingFiles: [[UInt8]: [String]] {
     let files = paths.map { ($0, contents(of: $0).bytes) }
     return contents.filter { $0.value.count >= 8 }.mapValues { value in
-      files.filter { $0.1.holds(value) }.map(\.0)
+      files.filter { $0.1.containsBytes(value) }.map(\.0)
     }
   }
 }
 
 extension FileDamage {
   /// Whether no check can detect the damage, because the damaged log looks like an open log after a crash.
-  fileprivate var losesQuietly: Bool { looksUnwritten || coversLastHeader }
+  fileprivate var isUndetectable: Bool { looksUnwritten || coversLastHeader }
 }
 
 package struct RepairSummary: Sendable, CustomStringConvertible {

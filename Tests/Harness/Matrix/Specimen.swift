@@ -9,7 +9,7 @@ struct Specimen: Sendable {
   /// The contents after each commit, starting with the empty store.
   let points: [Oracle.Point]
   /// The number of commits at the end of the last log that neither a later frame nor another record confirms.
-  let unvouched: Int
+  let unconfirmedCommits: Int
   /// Earlier states of the disk, oldest first.
   let earlier: [DiskImage]
 
@@ -64,15 +64,19 @@ struct Specimen: Sendable {
       preconditionFailure("a store on a sound disk: \(error)")
     }
     self.name = name
-    image = Self.settled(life.image(before: .max))
-    earlier = life.disk.history.map { Self.settled($0.image) }
+    image = Self.withAllWritesDurable(life.image(before: .max))
+    earlier = life.disk.history.map { Self.withAllWritesDurable($0.image) }
     points = life.oracle.expectation(at: .max, after: .kill).points
     isUnclean = !ending.contains { if case .reopen = $0 { true } else { false } }
-    if case .commit = ending.last { unvouched = 1 } else { unvouched = ending.isEmpty ? 1 : 0 }
+    if case .commit = ending.last {
+      unconfirmedCommits = 1
+    } else {
+      unconfirmedCommits = ending.isEmpty ? 1 : 0
+    }
   }
 
   /// Returns the image with all written bytes made durable.
-  private static func settled(_ image: DiskImage) -> DiskImage {
+  private static func withAllWritesDurable(_ image: DiskImage) -> DiskImage {
     image.after(.powerLoss(.everything, seed: 0))
   }
 

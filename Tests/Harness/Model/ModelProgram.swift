@@ -4,7 +4,7 @@
 internal import ByteStore
 
 struct ModelProgram {
-  private struct Look {
+  private struct OpenSnapshot {
     var snapshot: Snapshot
     var contents: Contents
   }
@@ -18,17 +18,17 @@ struct ModelProgram {
   private let disk: SimulatedDisk
   private let platform: Platform
   private var options = ByteStore.Options()
-  private let interlude = Interlude()
-  private let habits: Habits
+  private let interleavedCommits = InterleavedCommits()
+  private let parameters: Parameters
   private var contents: Contents = [:]
-  private var looks: [Look] = []
+  private var openSnapshots: [OpenSnapshot] = []
   /// The highest stamp of all commits. `nextStamp` is the last stamp that was generated.
   private var stamp: UInt64 = 0
   private var nextStamp: UInt64 = 0
   private var operation = 0
 
   /// The random parameters of a program.
-  private struct Habits {
+  private struct Parameters {
     /// The upper bound of the numbers from which keys are made. Most keys are below 20.
     var keysMax: Int
     /// The maximum number of operations in a batch.
@@ -59,15 +59,15 @@ struct ModelProgram {
     var platform = self.disk.platform(seed: seed)
     platform.brokenRule = rule
     self.platform = platform
-    habits = Habits(&random)
+    parameters = Parameters(&random)
     options.logBytesMin = [16 << 10, 64 << 10, 256 << 10][random.below(3)]
     options.logBytesMax = 256 << 10
     options.flushBytes = [24 << 10, 96 << 10, 1 << 30][random.below(3)]
     options.segmentBytesMax = [16 << 10, 48 << 10, 1 << 20][random.below(3)]
     options.cacheBytesMax = [0, 8 << 10, 128 << 10, 4 << 20][random.below(4)]
     options.maintenance = .manual
-    let interlude = interlude
-    options.betweenFlushSteps = { _ in interlude.run() }
+    let interleavedCommits = interleavedCommits
+    options.betweenFlushSteps = { _ in interleavedCommits.run() }
     if options.cacheBytesMax == 0 { self.summary.count(.storesWithoutCache) }
   }
 
@@ -76,7 +76,7 @@ struct ModelProgram {
     for number in 0..<operations {
       operation = number
       summary.operations += 1
-      if random.oneIn(habits.reopenOneIn) {
+      if random.oneIn(parameters.reopenOneIn) {
         store = try reopen(store)
         continue
       }
@@ -84,14 +84,14 @@ struct ModelProgram {
       case 0: try compareAll(store)
       case 1..<5: maintain(store)
       case 5..<8: try flush(store)
-      case 8..<10: try look(at: store)
-      case 10..<12: try closeLook()
+      case 8..<10: try openSnapshot(at: store)
+      case 10..<12: try checkAndCloseSnapshot()
       case 12..<42: try read(store)
       default: try commit(store)
       }
     }
     try compareAll(store)
-    while !looks.isEmpty { try closeLook() }
+    while !openSnapshots.isEmpty { try checkAndCloseSnapshot() }
   }
 
   // MARK: Opening and closing
@@ -117,7 +117,7 @@ struct ModelProgram {
     } catch {
       throw failure("the store does not close: \(error)")
     }
-    try endLooks()
+    try checkClosedSnapshots()
     let opened = try open()
     guard opened.lastStamp == stamp else {
       throw failure("the last stamp is \(opened.lastStamp) and must be \(stamp)")
@@ -130,18 +130,18 @@ struct ModelProgram {
   }
 
   /// Checks that the snapshots of a closed store refuse all reads.
-  private mutating func endLooks() throws(ModelFailure) {
-    for look in looks {
+  private mutating func checkClosedSnapshots() throws(ModelFailure) {
+    for openSnapshot in openSnapshots {
       summary.count(.snapshotsOutlived)
       do throws(ByteStoreError) {
-        _ = try look.snapshot.value(for: randomKey())
+        _ = try openSnapshot.snapshot.value(for: randomKey())
       } catch {
         guard case .closed = error else { throw failure("a snapshot of a closed store says \(error)") }
         continue
       }
       throw failure("a snapshot of a closed store still answers")
     }
-    looks = []
+    openSnapshots = []
   }
 
   // MARK: Flushing
@@ -156,18 +156,18 @@ struct ModelProgram {
     summary.count(isEverything ? .flushesOfEverything : .flushesAsNeeded)
     let before = segments
     let edits = random.oneIn(2) ? [] : (0..<1 + random.below(7)).map { _ in randomEdit() }
-    interlude.prepare(edits, store, disk, takesSnapshots: random.oneIn(2))
+    interleavedCommits.prepare(edits, store, disk, takesSnapshots: random.oneIn(2))
     let result = Result { () throws(ByteStoreError) in
       try store.flush(isEverything ? .everything : .asNeeded)
     }
-    try settle(interlude.finish())
+    try applyInterleaved(interleavedCommits.finish())
     if case .failure(let error) = result { throw failure("a flush failed: \(error)") }
     if !before.isSubset(of: segments) { summary.count(.compactions) }
     if segments.count > 1 { summary.count(.storesOfSeveralSegments) }
     if random.oneIn(10) { try compareAll(store) }
   }
 
-  private mutating func settle(_ commits: [Interlude.Commit]) throws(ModelFailure) {
+  private mutating func applyInterleaved(_ commits: [InterleavedCommits.Commit]) throws(ModelFailure) {
     for commit in commits {
       summary.count(.commitsBetweenFlushSteps)
       if case .failure(let error) = commit.result {
@@ -176,7 +176,7 @@ struct ModelProgram {
       apply(commit.edit)
       guard let snapshot = commit.snapshot else { continue }
       summary.count(.snapshotsOpenedBetweenFlushSteps)
-      looks.append(Look(snapshot: snapshot, contents: contents))
+      openSnapshots.append(OpenSnapshot(snapshot: snapshot, contents: contents))
     }
   }
 
@@ -206,7 +206,7 @@ struct ModelProgram {
     // Occasionally a commit has a stamp that is older than the last one.
     nextStamp += 1
     let stamp = random.oneIn(20) ? nextStamp / 2 : nextStamp
-    let operations = (0..<random.below(habits.batchMax)).map { _ in
+    let operations = (0..<random.below(parameters.batchMax)).map { _ in
       random.oneIn(3)
         ? Edit.Operation.remove(key: randomKey()) : .put(key: randomKey(), value: randomValue())
     }
@@ -218,7 +218,8 @@ struct ModelProgram {
     switch random.below(50) {
     case 0: []
     case 1: [UInt8](repeating: 7, count: random.below(3000))
-    default: Array("k\(random.below(random.oneIn(3) || habits.batchMax > 6 ? habits.keysMax : 20))".utf8)
+    default:
+      Array("k\(random.below(random.oneIn(3) || parameters.batchMax > 6 ? parameters.keysMax : 20))".utf8)
     }
   }
 
@@ -226,7 +227,7 @@ struct ModelProgram {
   /// others do not.
   private mutating func randomValue() -> [UInt8] {
     var size = random.below(200)
-    if let oneIn = habits.hugeValueOneIn, random.oneIn(oneIn) {
+    if let oneIn = parameters.hugeValueOneIn, random.oneIn(oneIn) {
       size = 100 << 10 + random.below(700 << 10)
       summary.count(.hugeValues)
     } else if random.oneIn(40) {
@@ -240,48 +241,52 @@ struct ModelProgram {
 
   // MARK: Comparing
 
-  private mutating func look(at store: ByteStore) throws(ModelFailure) {
+  private mutating func openSnapshot(at store: ByteStore) throws(ModelFailure) {
     summary.count(.snapshotsOpened)
     do throws(ByteStoreError) {
-      looks.append(Look(snapshot: try store.snapshot(), contents: contents))
+      openSnapshots.append(OpenSnapshot(snapshot: try store.snapshot(), contents: contents))
     } catch {
       throw failure("no snapshot: \(error)")
     }
-    if looks.count > 8 { try closeLook() }
+    if openSnapshots.count > 8 { try checkAndCloseSnapshot() }
   }
 
-  private mutating func closeLook() throws(ModelFailure) {
-    guard !looks.isEmpty else { return }
-    let look = looks.remove(at: random.below(looks.count))
+  private mutating func checkAndCloseSnapshot() throws(ModelFailure) {
+    guard !openSnapshots.isEmpty else { return }
+    let openSnapshot = openSnapshots.remove(at: random.below(openSnapshots.count))
     if random.oneIn(2) {
       summary.count(.snapshotsWalked)
-      try walk(look)
+      try walk(openSnapshot)
     } else {
       summary.count(.snapshotsRead)
       var buffer = ReadBuffer()
-      for (key, value) in look.contents { try compare(key, value, in: look.snapshot, &buffer) }
+      for (key, value) in openSnapshot.contents {
+        try compare(key, value, in: openSnapshot.snapshot, &buffer)
+      }
       let key = randomKey()
-      try compare(key, look.contents[key], in: look.snapshot, &buffer)
+      try compare(key, openSnapshot.contents[key], in: openSnapshot.snapshot, &buffer)
     }
-    guard look.snapshot.count == look.contents.count else {
-      throw failure("a snapshot counts \(look.snapshot.count) keys and must count \(look.contents.count)")
+    guard openSnapshot.snapshot.count == openSnapshot.contents.count else {
+      throw failure(
+        "a snapshot counts \(openSnapshot.snapshot.count) keys and must count \(openSnapshot.contents.count)")
     }
-    look.snapshot.close()
+    openSnapshot.snapshot.close()
   }
 
-  private func walk(_ look: Look) throws(ModelFailure) {
+  private func walk(_ openSnapshot: OpenSnapshot) throws(ModelFailure) {
     var found: Contents = [:]
     var calls = 0
     do throws(ByteStoreError) {
-      try look.snapshot.forEach { _, key, value in
+      try openSnapshot.snapshot.forEach { _, key, value in
         calls += 1
         found[Array(copying: key)] = Array(copying: value)
       }
     } catch {
       throw failure("a snapshot cannot be read as a whole: \(error)")
     }
-    guard found == look.contents, calls == found.count else {
-      throw failure("a snapshot hands over \(calls) entries and must hand over \(look.contents.count)")
+    guard found == openSnapshot.contents, calls == found.count else {
+      throw failure(
+        "a snapshot hands over \(calls) entries and must hand over \(openSnapshot.contents.count)")
     }
   }
 

@@ -132,8 +132,8 @@ private struct QueryProgramRun {
       let expected = naive.results(of: aggregates, over: all)
       guard results == expected else { return "computed \(results), and it is \(expected)" }
       summary.count(.sums)
-      let isOfCounts = aggregates.allSatisfy { $0 == .count }
-      if !isOfCounts, results.contains(where: { $0 != .integer(0) && $0 != .null }) {
+      let hasOnlyCounts = aggregates.allSatisfy { $0 == .count }
+      if !hasOnlyCounts, results.contains(where: { $0 != .integer(0) && $0 != .null }) {
         let explanation = try store.explain(aggregates, over: query)
         summary.count(.sumsFromKeys, if: explanation.documentsRead == 0)
       }
@@ -221,10 +221,10 @@ private struct QueryProgramRun {
     summary.count(.nothingMatches, if: plan.branches.isEmpty)
     summary.count(.longKeys, if: plan.longKeysRead > 0)
     summary.count(.nestedNames, if: plan.nestedSkips > 0)
-    let isOneAccess = plan.branches.count == 1 && plan.branches[0].count == 1
+    let isSingleAccess = plan.branches.count == 1 && plan.branches[0].count == 1
     summary.count(
       .keysOnlyCounts,
-      if: isOneAccess && !plan.isFiltered && plan.longKeysRead == 0 && plan.nestedSkips == 0)
+      if: isSingleAccess && !plan.isFiltered && plan.longKeysRead == 0 && plan.nestedSkips == 0)
     if case .collectionGroup = query.scope { summary.count(.groups) }
     summary.count(.cursors, if: query.start != nil || query.end != nil)
     if case .first = query.limit { summary.count(.firstLimits) }

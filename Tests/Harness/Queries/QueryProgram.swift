@@ -28,7 +28,7 @@ struct QueryProgram: Sendable {
   var steps: [Step]
 
   /// The random parameters of a program.
-  private enum Habit: CaseIterable {
+  private enum IndexMode: CaseIterable {
     case noIndexes, everyIndex, standard, indexesMadeBefore, onlyIndexesMadeBefore
   }
 
@@ -39,9 +39,9 @@ struct QueryProgram: Sendable {
 
   init(seed: UInt64, queriesMax: Int, isLarge: Bool) {
     var generator = DocumentGenerator(seed: seed, plainIDs: isLarge ? Self.largeDocuments.upperBound : 0)
-    let habit = generator.pick(Habit.allCases)
-    createsIndexes = habit != .noIndexes && habit != .onlyIndexesMadeBefore
-    scanMax = habit == .standard ? DocumentStore.Options().scanMax : generator.pick([0, 0, 8])
+    let indexMode = generator.pick(IndexMode.allCases)
+    createsIndexes = indexMode != .noIndexes && indexMode != .onlyIndexesMadeBefore
+    scanMax = indexMode == .standard ? DocumentStore.Options().scanMax : generator.pick([0, 0, 8])
     steps = []
 
     var documents: [DocumentPath: StoredMap] = [:]
@@ -58,15 +58,15 @@ struct QueryProgram: Sendable {
       rest.removeFirst(batch.count)
       commit(batch.map { .set($0.path, $0.fields) }, &documents)
     }
-    if habit == .indexesMadeBefore || habit == .onlyIndexesMadeBefore {
+    if indexMode == .indexesMadeBefore || indexMode == .onlyIndexesMadeBefore {
       for _ in 0..<2 + generator.random.below(10) {
         steps.append(contentsOf: generator.indexDefinition().map { [.createIndex($0)] } ?? [])
       }
     }
     var queries = QueryGenerator(seed: SeededRandom.seed(seed, 1), about: first)
-    var left = min(queriesMax, isLarge ? 40 : 150)
+    var queriesRemaining = min(queriesMax, isLarge ? 40 : 150)
     var known = first
-    while left > 0 {
+    while queriesRemaining > 0 {
       switch generator.random.below(100) {
       case 0..<8:
         commit(generator.edits(of: documents), &documents)
@@ -87,7 +87,7 @@ struct QueryProgram: Sendable {
         guard (try? query.check()) != nil else { continue }
         let aggregates = generator.random.oneIn(4) ? queries.aggregates() : []
         steps.append(.query(query, (try? Aggregate.check(aggregates)) == nil ? [] : aggregates))
-        left -= 1
+        queriesRemaining -= 1
       }
     }
     steps.append(.checkInvariants)

@@ -9,7 +9,7 @@ package import DocumentStore
 
 package final class SeededLiveRun: Sendable {
   private static let writers = 4
-  private static let commitsOfWriter = 10
+  private static let commitsPerWriter = 10
   private static let listeners = 24
   private static let queues = 3
 
@@ -22,7 +22,7 @@ package final class SeededLiveRun: Sendable {
     var mirrors: [LiveMirror] = []
     /// The pending deliveries of each queue.
     var queues: [[@Sendable () -> Void]] = Array(repeating: [], count: SeededLiveRun.queues)
-    var writersAtWork = SeededLiveRun.writers
+    var activeWriters = SeededLiveRun.writers
     var failure: String?
   }
 
@@ -36,10 +36,10 @@ package final class SeededLiveRun: Sendable {
 
   /// Runs the threads. Returns a description of the failure, or nil.
   package func run() -> String? {
-    do { return try play() } catch { return "seed \(seed): \(error)" }
+    do { return try runThreads() } catch { return "seed \(seed): \(error)" }
   }
 
-  private func play() throws -> String? {
+  private func runThreads() throws -> String? {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     options.scanMax = seed % 2 == 0 ? 0 : 64
@@ -60,7 +60,7 @@ package final class SeededLiveRun: Sendable {
     let mirrors = state.withLock { $0.mirrors }
     let commits = replay(naive).commits
     for (number, mirror) in mirrors.enumerated() {
-      var answer = NaiveAnswer(mirror.query, of: naive)
+      var answer = NaiveResult(mirror.query, of: naive)
       var answers = [answer.documents]
       for changes in commits where answer.take(changes) == true { answers.append(answer.documents) }
       if let difference = mirror.difference(from: answers) {
@@ -97,9 +97,9 @@ package final class SeededLiveRun: Sendable {
   }
 
   private func write(_ number: UInt64, _ store: DocumentStore) throws {
-    defer { state.withLock { $0.writersAtWork -= 1 } }
+    defer { state.withLock { $0.activeWriters -= 1 } }
     var world = LiveGenerator(seed: SeededRandom.seed(seed, number))
-    for _ in 0..<Self.commitsOfWriter {
+    for _ in 0..<Self.commitsPerWriter {
       try commit(world.mutations(), to: store)
       turns.pause(at: .outside)
     }
@@ -127,7 +127,7 @@ package final class SeededLiveRun: Sendable {
       let (delivery, isOver) = state.withLock { state in
         (
           state.queues[queue].isEmpty ? nil : state.queues[queue].removeFirst(),
-          state.writersAtWork == 0 && state.queues[queue].isEmpty
+          state.activeWriters == 0 && state.queues[queue].isEmpty
         )
       }
       delivery?()

@@ -30,7 +30,7 @@ package final class ThreadOverlap: StorePauses {
 
   /// The maximum time that a thread waits. The wait is limited, because all other threads may be waiting for
   /// this one.
-  private static let patience = DispatchTimeInterval.milliseconds(2)
+  private static let timeout = DispatchTimeInterval.milliseconds(2)
 
   private let state = Locked(State())
 
@@ -56,7 +56,7 @@ package final class ThreadOverlap: StorePauses {
       other.wakeUp.signal()
       return
     }
-    guard wakeUp.wait(timeout: .now() + Self.patience) == .timedOut else { return }
+    guard wakeUp.wait(timeout: .now() + Self.timeout) == .timedOut else { return }
     state.withLock { state in
       if state.waiting?.wakeUp === wakeUp { state.waiting = nil }
     }

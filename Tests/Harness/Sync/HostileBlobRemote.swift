@@ -20,30 +20,31 @@ final class HostileBlobRemote: BlobRemote, @unchecked Sendable {
 
   private var isInvalidDue: Bool { invalidOneIn.map { invalidSource.random.oneIn($0) } ?? false }
 
-  private func lied(_ object: RemoteObject) -> RemoteObject {
+  private func falsified(_ object: RemoteObject) -> RemoteObject {
     guard isInvalidDue else { return object }
-    var lie = object
+    var forged = object
     if invalidSource.random.oneIn(2) {
       invalidSource.note(.objectMetadata)
       let long = String(repeating: "x", count: invalidSource.random.oneIn(8) ? 9 << 20 : 5000)
       switch invalidSource.random.below(6) {
-      case 0: lie.contentType = long
-      case 1: lie.customMetadata = ["k": long + long]
-      case 2: lie.md5 = [UInt8](repeating: 1, count: [1, 15, 17, 1 << 20][invalidSource.random.below(4)])
-      case 3: lie.downloadTokens = [String](repeating: long, count: 3)
-      case 4: lie.contentLanguage = long
-      default: lie.name = long
+      case 0: forged.contentType = long
+      case 1: forged.customMetadata = ["k": long + long]
+      case 2: forged.md5 = [UInt8](repeating: 1, count: [1, 15, 17, 1 << 20][invalidSource.random.below(4)])
+      case 3: forged.downloadTokens = [String](repeating: long, count: 3)
+      case 4: forged.contentLanguage = long
+      default: forged.name = long
       }
     } else {
       invalidSource.note(.objectNumbers)
       switch invalidSource.random.below(4) {
-      case 0: lie.metageneration = [Int64.max, .min, -1][invalidSource.random.below(3)]
-      case 1: lie.generation = [Int64.max, .min, -1, 0][invalidSource.random.below(4)]
-      case 2: lie.byteCount = [UInt64.max, 0, UInt64(Int64.max)][invalidSource.random.below(3)]
-      default: lie.updated = StoredTimestamp(seconds: StoredTimestamp.secondsRange.upperBound, nanoseconds: 0)
+      case 0: forged.metageneration = [Int64.max, .min, -1][invalidSource.random.below(3)]
+      case 1: forged.generation = [Int64.max, .min, -1, 0][invalidSource.random.below(4)]
+      case 2: forged.byteCount = [UInt64.max, 0, UInt64(Int64.max)][invalidSource.random.below(3)]
+      default:
+        forged.updated = StoredTimestamp(seconds: StoredTimestamp.secondsRange.upperBound, nanoseconds: 0)
       }
     }
-    return lie
+    return forged
   }
 
   func offset(ofUpload id: String) throws(BlobRemoteError) -> UInt64 { try inner.offset(ofUpload: id) }
@@ -53,13 +54,13 @@ final class HostileBlobRemote: BlobRemote, @unchecked Sendable {
   }
 
   func finish(upload id: String, as object: RemoteObject) throws(BlobRemoteError) -> RemoteObject {
-    lied(try inner.finish(upload: id, as: object))
+    falsified(try inner.finish(upload: id, as: object))
   }
 
   func abandon(upload id: String) throws(BlobRemoteError) { try inner.abandon(upload: id) }
 
   func object(bucket: String, name: String) throws(BlobRemoteError) -> RemoteObject {
-    lied(try inner.object(bucket: bucket, name: name))
+    falsified(try inner.object(bucket: bucket, name: name))
   }
 
   func list(
@@ -78,7 +79,7 @@ final class HostileBlobRemote: BlobRemote, @unchecked Sendable {
   }
 
   func update(_ object: RemoteObject) throws(BlobRemoteError) -> RemoteObject {
-    lied(try inner.update(object))
+    falsified(try inner.update(object))
   }
 
   func delete(bucket: String, name: String) throws(BlobRemoteError) {

@@ -68,7 +68,7 @@ struct HostileHistory {
     for _ in 0..<12 + random.below(12) {
       try act()
       scheduler.play(for: Int64(random.below(2_000_000)))
-      if let failure = failureNow() { return failure }
+      if let failure = currentFailure() { return failure }
     }
     return try settle()
   }
@@ -123,7 +123,7 @@ struct HostileHistory {
     }
   }
 
-  private func failureNow() -> String? {
+  private func currentFailure() -> String? {
     for client in clients {
       if let failure = client.failure { return failure }
       let broken = client.ask { engine in
@@ -148,7 +148,7 @@ struct HostileHistory {
     }
     loopback.refresh()
     scheduler.play(for: 400_000_000)
-    if let failure = failureNow() { return failure }
+    if let failure = currentFailure() { return failure }
     for client in clients {
       let pending = client.ask { $0.pendingBatches.count } ?? -1
       if pending != 0 { return "client \(client.number) has \(pending) writes left" }
@@ -157,7 +157,7 @@ struct HostileHistory {
         let isSame =
           seen.documents.map(\.path) == expected.map(\.path)
           && seen.documents.map(\.fields) == expected.map(\.fields)
-        guard isSame, seen.isTold, !seen.isFromCache else {
+        guard isSame, seen.hasReceivedState, !seen.isFromCache else {
           return
             "client \(client.number): \(seen.query.canonicalID) has \(seen.documents) and the authority \(expected)"
         }

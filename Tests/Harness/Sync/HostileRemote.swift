@@ -34,18 +34,18 @@ final class HostileRemote: Remote, @unchecked Sendable {
   ) -> any WatchStream {
     inner.openWatchStream(as: user) { [self] event in
       guard case .changed(let change, let version) = event, isInvalidDue else { return handler(event) }
-      for event in lied(change, version) { handler(event) }
+      for event in falsified(change, version) { handler(event) }
     }
   }
 
-  private func lied(_ change: WatchChange, _ version: SnapshotVersion) -> [WatchStreamEvent] {
+  private func falsified(_ change: WatchChange, _ version: SnapshotVersion) -> [WatchStreamEvent] {
     let truth = WatchStreamEvent.changed(change, version)
     if case .document(let path, let document?, let updated, let removed) = change {
-      let lie = invalidSource.document(path, document)
+      let forged = invalidSource.document(path, document)
       // The valid message either follows the invalid one or is not sent on this stream at all.
-      let lied = WatchStreamEvent.changed(
-        .document(lie.path, lie.document, updated: updated, removed: removed), .none)
-      return invalidSource.random.oneIn(2) ? [lied] : [lied, truth]
+      let falsified = WatchStreamEvent.changed(
+        .document(forged.path, forged.document, updated: updated, removed: removed), .none)
+      return invalidSource.random.oneIn(2) ? [falsified] : [falsified, truth]
     }
     switch invalidSource.pick([
       .snapshotVersion, .token, .largeToken, .targetID, .targetState, .filterCount, .filterBits,
@@ -112,13 +112,13 @@ final class HostileRemote: Remote, @unchecked Sendable {
         invalidSource.note(.answerToken)
         handler(.handshakeComplete(token: [UInt8](repeating: 1, count: 9 << 20)))
       case .answered(let version, let results, let token) where isInvalidDue:
-        handler(lied(version, results, token))
+        handler(falsified(version, results, token))
       default: handler(event)
       }
     }
   }
 
-  private func lied(
+  private func falsified(
     _ version: SnapshotVersion, _ results: [WriteResult], _ token: [UInt8]
   ) -> WriteStreamEvent {
     var (version, results, token) = (version, results, token)
@@ -134,9 +134,9 @@ final class HostileRemote: Remote, @unchecked Sendable {
       let field = invalidSource.pick([
         .depth, .pendingTime, .nestedPendingTime, .documentSize, .fieldName, .reference,
       ])
-      let lie = invalidSource.value(field)
+      let forged = invalidSource.value(field)
       for place in results.indices {
-        results[place].transformResults = results[place].transformResults.map { _ in lie }
+        results[place].transformResults = results[place].transformResults.map { _ in forged }
       }
     case .resultCount:
       results = invalidSource.random.oneIn(2) ? [] : results + results + results

@@ -95,31 +95,31 @@ package struct PendingReads {
 
   // MARK: What is asked
 
-  package struct Question: Sendable {
+  package struct QueryCase: Sendable {
     package let name: String
     package let query: StructuredQuery
   }
 
-  package func questions() throws -> [Question] {
+  package func queryCases() throws -> [QueryCase] {
     let rooms = StructuredQuery(.collection(Self.rooms))
     let kind = StoredFieldPath(unchecked: ["kind"])
     let ofA = try rooms.filtered(by: .field(kind, .equal, .string("a")))
     let few: [StoredValue] = [-3, 7, 30].map { .integer($0) }
     let below = Int64(3 - pending + pending / 6)
     return [
-      Question(
+      QueryCase(
         name: "below a number, pending alone",
         query: try rooms.filtered(by: .field(Self.n, .lessThan, .integer(below)))),
-      Question(
+      QueryCase(
         name: "in order, the last 20",
         query: try rooms.ordered(by: OrderBy(Self.n, .descending)).limited(to: .first(20))),
-      Question(
+      QueryCase(
         name: "in order, limit to last 5",
         query: try rooms.ordered(by: OrderBy(Self.n, .ascending)).limited(to: .last(5))),
-      Question(
+      QueryCase(
         name: "of one kind in order, 10",
         query: try ofA.ordered(by: OrderBy(Self.n, .ascending)).limited(to: .first(10))),
-      Question(
+      QueryCase(
         name: "one of three numbers",
         query: try rooms.filtered(by: .field(Self.n, .isIn, .array(few)))),
     ]
@@ -135,9 +135,9 @@ package struct PendingReads {
   }
 
   /// Runs a query on the cache and on the database, and compares the results and the costs.
-  package func compare(_ question: Question) throws -> Comparison {
+  package func compare(_ queryCase: QueryCase) throws -> Comparison {
     let (found, expected) = (
-      try local.documents(question.query), try other.documents(question.query)
+      try local.documents(queryCase.query), try other.documents(queryCase.query)
     )
     var comparison = Comparison(results: found.count)
     comparison.pendingResults = found.count { $0.pending == .local }
@@ -146,7 +146,7 @@ package struct PendingReads {
       comparison.difference = "\(found.map(\.path)) in place of \(expected.map(\.path))"
       return comparison
     }
-    let (here, there) = (try local.store.explain(question.query), try other.explain(question.query))
+    let (here, there) = (try local.store.explain(queryCase.query), try other.explain(queryCase.query))
     (comparison.documentsRead, comparison.entriesRead) = (here.documentsRead, here.entriesRead)
     if here.plan != there.plan {
       comparison.difference = "\(here.plan) in place of \(there.plan)"
@@ -184,11 +184,11 @@ package struct PendingReads {
   }
 
   /// Measures both alternately.
-  package func times(of question: Question, rounds: Int) throws -> Times {
+  package func times(of queryCase: QueryCase, rounds: Int) throws -> Times {
     try times(rounds) { _ in
-      _ = try local.documents(question.query)
+      _ = try local.documents(queryCase.query)
     } and: { _ in
-      _ = try other.documents(question.query)
+      _ = try other.documents(queryCase.query)
     }
   }
 

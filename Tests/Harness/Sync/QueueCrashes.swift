@@ -58,7 +58,7 @@ package enum QueueCrashes {
 
 private struct QueueHistory {
   /// The expected state of the queues after this many disk calls.
-  private struct Mark {
+  private struct ExpectedState {
     var calls: Int
     /// Batches that must be in a queue after any kind of crash.
     var waiting: Set<BatchID>
@@ -81,9 +81,9 @@ private struct QueueHistory {
   private let disk: SimulatedDisk
   private let sizes: CommitSizes
   private var local: LocalStore
-  private var made: [BatchID: IssuedBatch] = [:]
-  private var mark: Mark
-  private var marks: [Mark] = []
+  private var issued: [BatchID: IssuedBatch] = [:]
+  private var expected: ExpectedState
+  private var expectedStates: [ExpectedState] = []
   private var time: Int64 = 1_000_000
   private(set) var states = 0
   private(set) var failures: [String] = []
@@ -95,9 +95,9 @@ private struct QueueHistory {
     var options = SimulatedDisk.Options()
     options.recordsHistory = true
     disk = SimulatedDisk(DiskImage(), options: options)
-    sizes = seed % 2 == 0 ? CommitSizes(wholeMax: 500, part: 150) : CommitSizes()
+    sizes = seed % 2 == 0 ? CommitSizes(singleCommitBytesMax: 500, part: 150) : CommitSizes()
     local = try Self.open(disk, sizes)
-    mark = Mark(calls: 0, waiting: [], accepted: [], ended: [])
+    expected = ExpectedState(calls: 0, waiting: [], accepted: [], ended: [])
     note()
   }
 
@@ -114,17 +114,17 @@ private struct QueueHistory {
 
   /// Records that the expected state applies from the current disk call on.
   private mutating func note() {
-    mark.calls = disk.history.count
-    marks.append(mark)
-    for batch in local.queue.all where made[batch.id]?.forms.last != batch {
-      made[batch.id]?.forms.append(batch)
+    expected.calls = disk.history.count
+    expectedStates.append(expected)
+    for batch in local.queue.all where issued[batch.id]?.forms.last != batch {
+      issued[batch.id]?.forms.append(batch)
     }
   }
 
   // MARK: What happens
 
   mutating func run() throws {
-    if sizes.wholeMax < CommitSizes().wholeMax { count(.stepsInParts) }
+    if sizes.singleCommitBytesMax < CommitSizes().singleCommitBytesMax { count(.stepsInParts) }
     for _ in 0..<6 + rng.below(12) {
       time += 1000
       switch rng.below(12) {
@@ -132,7 +132,7 @@ private struct QueueHistory {
       case 5, 6: try accept()
       case 7: try end(.rejected)
       case 8: try end(.cancelled)
-      case 9: try tell()
+      case 9: try applyRemoteEvent()
       case 10:
         count(.userChanges)
         _ = try local.changeUser([nil, "ann", "bo:b/"][rng.below(3)])
@@ -174,9 +174,9 @@ private struct QueueHistory {
       mutations = [follower]
     }
     let batch = try local.write(mutations, at: moment).batch
-    made[batch.id] = IssuedBatch(user: local.user, forms: [batch])
-    mark.waiting.insert(batch.id)
-    mark.last = batch.id
+    issued[batch.id] = IssuedBatch(user: local.user, forms: [batch])
+    expected.waiting.insert(batch.id)
+    expected.last = batch.id
   }
 
   private mutating func patch(
@@ -198,7 +198,7 @@ private struct QueueHistory {
 
   /// Records that the removal of a batch begins. From then on, the batch may be present or not.
   private mutating func begin(_ id: BatchID) {
-    mark.waiting.remove(id)
+    expected.waiting.remove(id)
     note()
   }
 
@@ -221,7 +221,7 @@ private struct QueueHistory {
       return result
     }
     _ = try local.acknowledge(first.id, version, results: results, token: rng.bytes(3))
-    mark.accepted.insert(first.id)
+    expected.accepted.insert(first.id)
   }
 
   private mutating func end(_ kind: QueueCrashes.Kind) throws {
@@ -230,10 +230,10 @@ private struct QueueHistory {
     count(kind)
     begin(id)
     _ = try local.reject(id)
-    mark.ended.insert(id)
+    expected.ended.insert(id)
   }
 
-  private mutating func tell() throws {
+  private mutating func applyRemoteEvent() throws {
     count(.deliveries)
     var event = RemoteEvent(version: SnapshotVersion(microseconds: time))
     let path = Self.path(rng.below(4))
@@ -252,7 +252,7 @@ private struct QueueHistory {
     let history = disk.history
     for index in history.indices.shuffled(using: &rng).prefix(Self.callsPerHistory) {
       let moment = history[index]
-      guard let mark = marks.last(where: { $0.calls <= index }) else { continue }
+      guard let expected = expectedStates.last(where: { $0.calls <= index }) else { continue }
       let seed = SeededRandom.seed(seed, UInt64(index))
       for crash in [Crash.kill, .powerLoss(.nothing, seed: seed), .powerLoss(.random, seed: seed)] {
         guard states < statesMax else { return }
@@ -260,12 +260,12 @@ private struct QueueHistory {
         count(crash == .kill ? .kills : .powerLosses)
         var image = moment.image.after(crash)
         var isPowerLost = crash != .kill
-        if rng.oneIn(4), let again = try crashOfOpening(image) {
+        if rng.oneIn(4), let again = try crashDuringOpen(image) {
           image = again.image
           isPowerLost = isPowerLost || again.crash != .kill
         }
         do {
-          guard let failure = try failure(image, mark, isPowerLost) else { continue }
+          guard let failure = try failure(image, expected, isPowerLost) else { continue }
           failures.append("call \(index), \(crash): \(failure)")
         } catch {
           failures.append("call \(index), \(crash): \(error)")
@@ -274,7 +274,7 @@ private struct QueueHistory {
     }
   }
 
-  private mutating func crashOfOpening(_ image: DiskImage) throws -> (image: DiskImage, crash: Crash)? {
+  private mutating func crashDuringOpen(_ image: DiskImage) throws -> (image: DiskImage, crash: Crash)? {
     var options = SimulatedDisk.Options()
     options.recordsHistory = true
     let disk = SimulatedDisk(image, options: options)
@@ -297,7 +297,7 @@ private struct QueueHistory {
   }
 
   /// Opens the store on a disk image. Returns a description of the first violation, or nil.
-  private func failure(_ image: DiskImage, _ mark: Mark, _ isPowerLost: Bool) throws -> String? {
+  private func failure(_ image: DiskImage, _ expected: ExpectedState, _ isPowerLost: Bool) throws -> String? {
     let local = try Self.open(SimulatedDisk(image), sizes)
     defer { try? local.store.close() }
     var found = Set<BatchID>()
@@ -308,19 +308,19 @@ private struct QueueHistory {
       if let broken = local.queue.brokenInvariant() { return broken }
       for batch in local.queue.all {
         found.insert(batch.id)
-        guard let made = made[batch.id] else { return "no client created batch \(batch.id)" }
-        if made.user != user { return "batch \(batch.id) is in the queue of \(user ?? "nobody")" }
-        if !made.forms.contains(batch) { return "batch \(batch.id) is another one" }
+        guard let issued = issued[batch.id] else { return "no client created batch \(batch.id)" }
+        if issued.user != user { return "batch \(batch.id) is in the queue of \(user ?? "nobody")" }
+        if !issued.forms.contains(batch) { return "batch \(batch.id) is another one" }
       }
       if let broken = try difference(local) { return broken }
     }
-    let lost = mark.waiting.subtracting(found)
+    let lost = expected.waiting.subtracting(found)
     if !lost.isEmpty { return "lost: \(lost.sorted())" }
-    let risen = mark.ended.union(isPowerLost ? [] : mark.accepted).intersection(found)
+    let risen = expected.ended.union(isPowerLost ? [] : expected.accepted).intersection(found)
     if !risen.isEmpty { return "come back: \(risen.sorted())" }
     guard let moment = StoredTimestamp(microseconds: time + 1) else { return nil }
     let next = try local.write([.set(Self.path(0), StoredMap())], at: moment).batch.id
-    if let last = mark.last, next <= last { return "the number \(next) is used twice" }
+    if let last = expected.last, next <= last { return "the number \(next) is used twice" }
     return found.allSatisfy { $0 < next } ? nil : "the number \(next) is used twice"
   }
 }

@@ -18,30 +18,30 @@ final class SyncClient: @unchecked Sendable {
   private let seed: UInt64
   /// The current result of each listener, computed from the changes that it received, by the canonical text
   /// of the query.
-  private(set) var seen: [String: Seen] = [:]
+  private(set) var seen: [String: ListenerState] = [:]
   private(set) var failure: String?
   var isNetworkEnabled = true
   /// The number of calls in this process that still wait for pending writes.
   private(set) var waiting = 0
   /// For each wait for pending writes that ended without an error: its user, and the last write of that user
   /// at the time of the call.
-  private var answered: [(user: String?, last: BatchID?)] = []
+  private var completedWaits: [(user: String?, last: BatchID?)] = []
   /// The number of times that listeners were notified of a refusal.
   private(set) var refusalCount = 0
   /// The number of restarts, plus the number of times the network was enabled again.
-  private(set) var returns = 0
+  private(set) var reconnects = 0
   /// The number of calls of the conflict resolver.
   private let conflicts: Locked<Int>
   /// Whether the process is set to fail at some disk call. The operation that runs at that call may or may
   /// not take effect.
-  private(set) var isDoomed = false
+  private(set) var hasDiskFault = false
 
-  struct Seen {
+  struct ListenerState {
     var query: StructuredQuery
     var id: ListenerID
     var documents: [StoredDocument] = []
     var isFromCache = true
-    var isTold = false
+    var hasReceivedState = false
   }
 
   init(_ number: Int, _ remote: any Remote, _ scheduler: VirtualScheduler, seed: UInt64) throws {
@@ -56,7 +56,7 @@ final class SyncClient: @unchecked Sendable {
   var conflictCount: Int { conflicts.withLock { $0 } }
 
   /// Whether the client keeps only documents that have listeners.
-  var hasEagerCollection: Bool { number % 3 == 2 }
+  var usesEagerGarbageCollection: Bool { number % 3 == 2 }
 
   /// Whether most steps of the client exceed one commit.
   var hasSmallCommits: Bool { seed % 3 == 0 }
@@ -72,7 +72,7 @@ final class SyncClient: @unchecked Sendable {
     let local = try LocalStore(
       store, user: user, collector: number % 3 == 2 ? .eager : .lru, client: "client\(number)",
       run: RunID(SeededRandom.seed(seed, ~opening)),
-      sizes: seed % 3 == 0 ? CommitSizes(wholeMax: 500, part: 150) : CommitSizes())
+      sizes: seed % 3 == 0 ? CommitSizes(singleCommitBytesMax: 500, part: 150) : CommitSizes())
     var engine = SyncEngine.Options()
     engine.seed = SeededRandom.seed(seed, opening)
     if number % 2 == 1 {
@@ -102,7 +102,7 @@ final class SyncClient: @unchecked Sendable {
 
   func write(_ mutations: [Mutation]) {
     driver.write(mutations, .local) { [weak self] error in
-      if let self, self.isDoomed { return }
+      if let self, self.hasDiskFault { return }
       if let error { self?.failure = "client \(self?.number ?? 0): a write failed: \(error)" }
     }
   }
@@ -114,9 +114,9 @@ final class SyncClient: @unchecked Sendable {
     driver.waitForPendingWrites { [weak self] error in
       guard let self, openings == opening else { return }
       waiting -= 1
-      if error == nil { answered.append((user, last)) }
+      if error == nil { completedWaits.append((user, last)) }
       // A wait also ends with an error if the user changes or if a doomed process fails.
-      if let error, !isDoomed, self.user == user {
+      if let error, !hasDiskFault, self.user == user {
         failure = "client \(number): a wait for writes failed: \(error)"
       }
     }
@@ -124,10 +124,10 @@ final class SyncClient: @unchecked Sendable {
 
   /// Returns a description of a write that is still pending although a wait for it has ended; nil if there is
   /// none.
-  func unansweredWaitProblem() -> String? {
+  func prematureWaitProblem() -> String? {
     let pending = ask { $0.pendingBatches.map(\.id) } ?? []
-    defer { answered = [] }
-    for (user, last) in answered where user == self.user {
+    defer { completedWaits = [] }
+    for (user, last) in completedWaits where user == self.user {
       if let last, let first = pending.first, first <= last {
         return "batch \(first) was waited for, and is still pending"
       }
@@ -154,7 +154,7 @@ final class SyncClient: @unchecked Sendable {
       // Notifications that belong to a killed process are ignored.
       if self?.openings == opening { self?.take(result, text) }
     }
-    seen[text] = Seen(query: query, id: id)
+    seen[text] = ListenerState(query: query, id: id)
   }
 
   func unlisten(_ text: String) {
@@ -163,7 +163,7 @@ final class SyncClient: @unchecked Sendable {
 
   func setNetwork(_ isEnabled: Bool) {
     isNetworkEnabled = isEnabled
-    if isEnabled { returns += 1 }
+    if isEnabled { reconnects += 1 }
     driver.send(isEnabled ? .enableNetwork : .disableNetwork)
   }
 
@@ -173,8 +173,8 @@ final class SyncClient: @unchecked Sendable {
   }
 
   /// Makes every disk call fail after `count` more calls, until the process is killed.
-  func doom(afterCalls count: Int) {
-    isDoomed = true
+  func failDisk(afterCalls count: Int) {
+    hasDiskFault = true
     disk.setFault(FaultPlan(.inputOutput, at: disk.counters.operations + count, isSticky: true))
   }
 
@@ -182,12 +182,12 @@ final class SyncClient: @unchecked Sendable {
   var calls: Int { callsBefore + disk.counters.operations }
 
   /// Whether the fault of a doomed process has occurred.
-  var isStruck: Bool { isDoomed && disk.counters.faults > 0 }
+  var hasDiskFailed: Bool { hasDiskFault && disk.counters.faults > 0 }
 
   /// Kills the process, possibly with a power loss, and restarts it without listeners.
   func kill(_ crash: Crash) throws {
     driver.abandon()
-    isDoomed = false
+    hasDiskFault = false
     let image = disk.image(after: crash)
     openings += 1
     let queries = seen.sorted { $0.key < $1.key }.map(\.value.query)
@@ -195,8 +195,8 @@ final class SyncClient: @unchecked Sendable {
     seen = [:]
     isNetworkEnabled = true
     waiting = 0
-    answered = []
-    returns += 1
+    completedWaits = []
+    reconnects += 1
     disk = SimulatedDisk(image)
     (store, driver) = try Self.open(disk, seed, openings, number, remote, scheduler, user, conflicts)
     for query in queries { listen(to: query) }
@@ -205,7 +205,7 @@ final class SyncClient: @unchecked Sendable {
   private func take(_ result: Result<ViewSnapshot, OfflineSyncError>, _ text: String) {
     guard var known = seen[text] else { return }
     switch result {
-    case .failure where isDoomed: break
+    case .failure where hasDiskFault: break
     // After a refusal the listener stays registered.
     case .failure(.refused): refusalCount += 1
     case .failure(let error): failure = "client \(number): \(text): \(error)"
@@ -228,7 +228,7 @@ final class SyncClient: @unchecked Sendable {
         failure = "client \(number): \(text): the changes do not lead to the documents"
       }
       known.isFromCache = snapshot.isFromCache
-      known.isTold = true
+      known.hasReceivedState = true
       seen[text] = known
     }
   }

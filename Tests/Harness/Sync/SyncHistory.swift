@@ -25,7 +25,7 @@ package struct SyncHistory {
   /// The words that may or may not be in the final list: those of doomed clients, and those of cancelled
   /// writes that were sent.
   private var uncertainWords: Set<String> = []
-  /// For each word that a client wrote while it was offline, the client's value of `returns` at that time.
+  /// For each word that a client wrote while it was offline, the client's value of `reconnects` at that time.
   private var writtenOffline: [String: Int] = [:]
   private var counts: [SyncCampaign.Kind: Int] = [:]
   private var failure: String?
@@ -49,7 +49,7 @@ package struct SyncHistory {
     for number in 0..<2 + rng.below(3) {
       clients.append(try SyncClient(number, remote, scheduler, seed: rng.next()))
     }
-    counts[.eagerClients] = clients.count(where: \.hasEagerCollection)
+    counts[.eagerClients] = clients.count(where: \.usesEagerGarbageCollection)
     counts[.clientsInParts] = clients.count(where: \.hasSmallCommits)
   }
 
@@ -93,8 +93,8 @@ package struct SyncHistory {
     for _ in 0..<20 + rng.below(30) {
       try act()
       scheduler.play(for: Int64(rng.below(400_000)))
-      for client in clients where client.isStruck { try kill(client) }
-      if let failure = try failureNow() { return failure }
+      for client in clients where client.hasDiskFailed { try kill(client) }
+      if let failure = try currentFailure() { return failure }
     }
     return try settle()
   }
@@ -117,7 +117,7 @@ package struct SyncHistory {
     case 15: try kill(client)
     case 16:
       count(.doomed)
-      if !client.isDoomed { client.doom(afterCalls: rng.below(40)) }
+      if !client.hasDiskFault { client.failDisk(afterCalls: rng.below(40)) }
     case 17:
       count(.userChanges)
       client.changeUser([nil, "ann", "bob"][rng.below(3)])
@@ -159,7 +159,7 @@ package struct SyncHistory {
       }
     }
     // In a doomed process, every operation fails from some point on, so its errors are ignored.
-    if !client.isDoomed, let error = error ?? nil { failure = failure ?? error }
+    if !client.hasDiskFault, let error = error ?? nil { failure = failure ?? error }
   }
 
   /// Loads the authority's documents into a client as a bundle. The bundle may be outdated when the client
@@ -186,7 +186,8 @@ package struct SyncHistory {
     count(.cancels)
     for word in batch.mutations.flatMap({ Self.words(of: $0.mutation) }) where words.remove(word) != nil {
       // A write that was cancelled before it was sent must never be applied.
-      let isUnsent = !client.isNetworkEnabled && !client.isDoomed && writtenOffline[word] == client.returns
+      let isUnsent =
+        !client.isNetworkEnabled && !client.hasDiskFault && writtenOffline[word] == client.reconnects
       if isUnsent { count(.unsentCancels) }
       _ = isUnsent ? rejectedWords.insert(word) : uncertainWords.insert(word)
     }
@@ -194,7 +195,7 @@ package struct SyncHistory {
   }
 
   private mutating func kill(_ client: SyncClient) throws {
-    count(client.isStruck ? .killsAtACall : .kills)
+    count(client.hasDiskFailed ? .killsAtACall : .kills)
     try client.kill(rng.oneIn(2) ? .kill : .powerLoss(.nothing, seed: rng.next()))
   }
 
@@ -214,11 +215,11 @@ package struct SyncHistory {
     let word = "\(isRejected ? "no" : "yes")-\(number)"
     if isRejected {
       rejectedWords.insert(word)
-    } else if client.isDoomed {
+    } else if client.hasDiskFault {
       uncertainWords.insert(word)
     } else {
       words.insert(word)
-      if !client.isNetworkEnabled { writtenOffline[word] = client.returns }
+      if !client.isNetworkEnabled { writtenOffline[word] = client.reconnects }
     }
     count(isRejected ? .rejections : .words)
     let one = FieldTransform(StoredFieldPath(unchecked: ["n"]), .increment(.integer(1)))
@@ -291,12 +292,12 @@ package struct SyncHistory {
 
   // MARK: What must be
 
-  private func failureNow() throws -> String? {
+  private func currentFailure() throws -> String? {
     if let failure { return failure }
     for client in clients {
-      if let failure = client.failure ?? client.unansweredWaitProblem() { return failure }
+      if let failure = client.failure ?? client.prematureWaitProblem() { return failure }
       // The inspection itself may run into the failing disk call.
-      if client.isDoomed { continue }
+      if client.hasDiskFault { continue }
       let broken = client.ask { engine in
         do throws(DocumentStoreError) { return try engine.brokenInvariant() } catch { return "\(error)" }
       }
@@ -308,7 +309,7 @@ package struct SyncHistory {
   private mutating func settle() throws -> String? {
     remote.setFaults(LoopbackFaults())
     remote.setReachable(true)
-    for client in clients where client.isDoomed { try kill(client) }
+    for client in clients where client.hasDiskFault { try kill(client) }
     for client in clients where !client.isNetworkEnabled { client.setNetwork(true) }
     // Each user becomes active once, because a client sends only the queue of its active user.
     for user in ["ann", "bob", nil] {
@@ -324,19 +325,19 @@ package struct SyncHistory {
     for client in clients { for number in 0..<6 { client.listen(to: query(number)) } }
     remote.refresh()
     scheduler.play(for: 400_000_000)
-    if let failure = try failureNow() { return failure }
+    if let failure = try currentFailure() { return failure }
     counts[.conflicts] = clients.reduce(0) { $0 + $1.conflictCount }
-    return try unequal() ?? wrongWords()
+    return try firstDifference() ?? wrongWords()
   }
 
-  private func unequal() throws -> String? {
+  private func firstDifference() throws -> String? {
     for client in clients {
       let pending = client.ask { $0.pendingBatches.count } ?? -1
       if pending != 0 { return "client \(client.number) has \(pending) writes left" }
       for seen in client.seen.values {
         let expected = try authority.documents(seen.query)
         let name = "client \(client.number): \(seen.query.canonicalID)"
-        guard seen.isTold, !seen.isFromCache else { return "\(name) is not in sync" }
+        guard seen.hasReceivedState, !seen.isFromCache else { return "\(name) is not in sync" }
         // A listener is not notified if only the times of a document changed, so only the fields are
         // compared.
         let isSame =

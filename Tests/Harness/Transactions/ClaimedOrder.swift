@@ -46,7 +46,7 @@ struct ClaimedOrder {
       if expected != read.elements { return "\(read.key) was \(expected), and \(read.elements) was read" }
     }
     for range in transaction.ranges {
-      let there = versions.filter { range.asksFor($0.key, $0.value.group, $0.value.elements) }
+      let there = versions.filter { range.matchesFilter($0.key, $0.value.group, $0.value.elements) }
       let keys = there.keys.sorted {
         RecordedTransaction.Place($0, there[$0]?.group ?? 0)
           < RecordedTransaction.Place($1, there[$1]?.group ?? 0)

@@ -31,7 +31,7 @@ package struct RecordedTransaction: Sendable {
     package var found: [Int: [Int]]
     /// Whether the query reads only the collection of even keys. Otherwise it also reads the collection of
     /// odd keys, which has the same id.
-    package var isOfEvenKeys = false
+    package var readsEvenKeysOnly = false
     /// If not nil, the query finds only lists that contain this element.
     package var element: Int?
     /// The limit of the query. Results are ordered by group, and by name within a group.
@@ -44,13 +44,14 @@ package struct RecordedTransaction: Sendable {
       self.found = found
     }
 
-    func asksFor(_ key: Int, _ group: Int, _ elements: [Int]) -> Bool {
-      groups.contains(group) && (!isOfEvenKeys || key % 2 == 0) && (element.map(elements.contains) ?? true)
+    func matchesFilter(_ key: Int, _ group: Int, _ elements: [Int]) -> Bool {
+      groups.contains(group) && (!readsEvenKeysOnly || key % 2 == 0)
+        && (element.map(elements.contains) ?? true)
     }
 
     /// Returns whether the query would find a document with this key, group and list.
     func finds(_ key: Int, _ group: Int, _ elements: [Int]) -> Bool {
-      asksFor(key, group, elements) && (last.map { Place(key, group) <= $0 } ?? true)
+      matchesFilter(key, group, elements) && (last.map { Place(key, group) <= $0 } ?? true)
     }
   }
 
@@ -107,7 +108,7 @@ extension RecordedTransaction: CustomStringConvertible {
       + ranges.map { range in
         let found = range.found.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
         let more = [
-          range.isOfEvenKeys ? " with even keys" : "", range.element.map { " with \($0)" } ?? "",
+          range.readsEvenKeysOnly ? " with even keys" : "", range.element.map { " with \($0)" } ?? "",
           range.limit.map { ", the first \($0)" } ?? "",
         ]
         return "ask for \(range.groups)\(more.joined()): {\(found.joined(separator: ", "))}"

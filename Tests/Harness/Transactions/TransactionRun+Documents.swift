@@ -49,10 +49,10 @@ extension TransactionRun {
   ) throws -> RecordedTransaction.RangeRead {
     let lower = random.below(Self.groups)
     var range = RecordedTransaction.RangeRead(lower..<lower + 1 + random.below(2), [:])
-    range.isOfEvenKeys = random.oneIn(2)
-    if !range.isOfEvenKeys { count(.groupQueries) }
+    range.readsEvenKeysOnly = random.oneIn(2)
+    if !range.readsEvenKeysOnly { count(.groupQueries) }
     var query = StructuredQuery(
-      range.isOfEvenKeys ? .collection(Self.path(0).parent) : .collectionGroup("lists"))
+      range.readsEvenKeysOnly ? .collection(Self.path(0).parent) : .collectionGroup("lists"))
     switch random.below(4) {
     case 0:
       let element = 1 + random.below(state.withLock { $0.nextElement } + 1)

@@ -14,7 +14,7 @@ final class TransactionRun: Sendable {
   /// The scheduler of the threads; nil if the operating system schedules them.
   private let turns: SeededTurns?
   /// Makes threads overlap; nil if they should not be made to overlap.
-  private let meetings: ThreadOverlap?
+  private let overlap: ThreadOverlap?
   let state = Locked(State())
 
   struct State {
@@ -29,9 +29,9 @@ final class TransactionRun: Sendable {
   private struct Failure: Error, CustomStringConvertible { var description: String }
   private struct DeliberateAbort: Error {}
 
-  init(seed: UInt64, isSeeded: Bool = false, meetings: ThreadOverlap? = nil) {
+  init(seed: UInt64, isSeeded: Bool = false, overlap: ThreadOverlap? = nil) {
     self.seed = seed
-    self.meetings = meetings
+    self.overlap = overlap
     turns = isSeeded ? SeededTurns(seed: seed) : nil
   }
 
@@ -44,7 +44,7 @@ final class TransactionRun: Sendable {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     options.scanMax = seed % 2 == 0 ? 0 : 64
-    options.pauses = turns ?? meetings
+    options.pauses = turns ?? overlap
     let store = try DocumentStore.open("/store", options: options, platform: disk.platform(seed: seed))
     let tasks: [@Sendable () -> Void] = (0..<Self.threads).map { thread in
       { [self] in work(store, SeededRandom(seed: SeededRandom.seed(seed, UInt64(thread)))) }

@@ -98,10 +98,10 @@ struct LayerClient {
   #if !DEBUG
   /// Saves an object that is already saved, which traps in debug builds. Returns a description of a wrong
   /// result, or nil.
-  static func saveWhatIsSaved() async throws -> String? {
+  static func saveTwice() async throws -> String? {
     guard let room = try await LayerRoom.get("0") else { return "room 0 is gone" }
     room.likes += 1000
-    let error = await told { heard in _ = room.save { _, error in heard(error) } }
+    let error = await callbackValue { heard in _ = room.save { _, error in heard(error) } }
     guard error is DocumentError else { return "a second save received \(String(describing: error))" }
     return try await LayerRoom.get("0")?.likes == room.likes ? "a second save has written" : nil
   }

@@ -48,11 +48,12 @@ package struct LayerHistory: Sendable {
     remote.setFaults(LoopbackFaults())
     let last = connect(Self.clientCount, remote)
     let found = try await LayerDatabase.$current.withValue(last) { try await LayerClient.read() }
-    summary.counts["contendedLinks"] = expected.settle(steps, outcomes.flatMap(\.unanswered), as: found)
+    summary.counts["contendedLinks"] = expected.resolveUncertainLinks(
+      steps, outcomes.flatMap(\.uncertainSteps), as: found)
     summary.failure = found.difference(from: expected)
     #if !DEBUG
     summary.failure =
-      try await LayerDatabase.$current.withValue(last) { try await LayerClient.saveWhatIsSaved() }
+      try await LayerDatabase.$current.withValue(last) { try await LayerClient.saveTwice() }
       ?? summary.failure
     #endif
     await LayerStore.close(last)
@@ -76,7 +77,7 @@ package struct LayerHistory: Sendable {
   private struct Outcome: Sendable {
     var steps: [LayerStep] = []
     /// Transactions with an unknown outcome.
-    var unanswered: [LayerStep] = []
+    var uncertainSteps: [LayerStep] = []
     var counts: [String: Int] = [:]
 
     mutating func count(_ name: String) { counts[name, default: 0] += 1 }
@@ -112,7 +113,7 @@ package struct LayerHistory: Sendable {
             if !isOnline { outcome.count("stepsOffline") }
           } catch FirestoreErrorCode.deadlineExceeded where next.isTransaction {
             // The answer to the commit was lost.
-            outcome.unanswered.append(next)
+            outcome.uncertainSteps.append(next)
             outcome.count("transactionsUnanswered")
           } catch  where next.isTransaction {
             // The remote was unreachable, or the transaction gave up after too many conflicts. In both cases,

@@ -44,9 +44,9 @@ package enum LayerLife {
   }
 
   /// Opens the stores in the folder and performs all turns. Calls `began` when all stores are open, and
-  /// `told` after each turn.
+  /// `ended` after each turn.
   package static func live(
-    in folder: URL, hasRemote: Bool, _ turns: [Turn], began: () -> Void = {}, told: (Outcome) -> Void
+    in folder: URL, hasRemote: Bool, _ turns: [Turn], began: () -> Void = {}, ended: (Outcome) -> Void
   ) async throws {
     let (authority, remote) = try open(folder, hasRemote)
     let stores = stores(folder, remote)
@@ -69,9 +69,9 @@ package enum LayerLife {
       let client = clients[turn.client]
       do {
         let isDone = try await LayerDatabase.$current.withValue(store) { try await client.perform(turn.step) }
-        told(isDone ? .done : .skipped)
+        ended(isDone ? .done : .skipped)
       } catch  where turn.step.isTransaction && hasRemote {
-        told(.skipped)
+        ended(.skipped)
       }
     }
     for store in stores { await LayerStore.close(store) }

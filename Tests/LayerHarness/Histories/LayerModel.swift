@@ -94,7 +94,9 @@ package struct LayerModel: Equatable {
   /// Copies from `found` whether each uncertain link exists. A link is uncertain if clients created and
   /// removed it in an unknown order, or if a step with an unknown outcome created or removed it. Returns the
   /// number of uncertain links.
-  mutating func settle(_ steps: [LayerStep], _ unanswered: [LayerStep], as found: LayerModel) -> Int {
+  mutating func resolveUncertainLinks(
+    _ steps: [LayerStep], _ uncertainSteps: [LayerStep], as found: LayerModel
+  ) -> Int {
     var (joined, left) = (Set<[String]>(), Set<[String]>())
     for step in steps {
       switch step {
@@ -104,8 +106,8 @@ package struct LayerModel: Equatable {
       }
     }
     var contended = joined.intersection(left)
-    for case .join(let room, let person) in unanswered { contended.insert(["\(room)", person]) }
-    for case .leave(let room, let person) in unanswered { contended.insert(["\(room)", person]) }
+    for case .join(let room, let person) in uncertainSteps { contended.insert(["\(room)", person]) }
+    for case .leave(let room, let person) in uncertainSteps { contended.insert(["\(room)", person]) }
     for place in contended {
       guard let room = Int(place[0]) else { continue }
       rooms[room].members.remove(place[1])

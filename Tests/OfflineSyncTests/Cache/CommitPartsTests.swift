@@ -12,7 +12,7 @@ import Testing
 @testable import OfflineSync
 
 @Suite struct CommitPartsTests {
-  private static let small = CommitSizes(wholeMax: 600, part: 200)
+  private static let small = CommitSizes(singleCommitBytesMax: 600, part: 200)
   private static let rooms = StructuredQuery(.collection(CollectionPath(unchecked: ["rooms"])))
   private let disk: SimulatedDisk
 

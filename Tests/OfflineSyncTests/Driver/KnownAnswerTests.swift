@@ -59,7 +59,7 @@ import Testing
   }
 
   private func ask() {
-    client.firstKnown(at: note) { [answers] result in
+    client.firstConfirmed(at: note) { [answers] result in
       let answer: Answer =
         switch result {
         case .success(let (_, known)): .rank(known.fields?["rank"], known.version)

@@ -20,7 +20,8 @@ import Testing
   /// The five documents were absent, changed, left unchanged, deleted, and ahead of the clock.
   @Test func previousUpdateTimesAreStoredOnceForBothUses() throws {
     let lists = [[StoredValue]](repeating: [], count: 5)
-    let kept = try results(LoopbackLedger.fields(lists, [0, 0, 7, 0, 0], befores: [0, 4, 7, -6, 20]))
+    let kept = try results(
+      LoopbackLedger.fields(lists, [0, 0, 7, 0, 0], previousVersions: [0, 4, 7, -6, 20]))
     #expect(kept.map(\.version.microseconds) == [10, 10, 7, 10, 21])
     #expect(kept.map(\.versionBefore?.microseconds) == [0, 4, 7, 6, 20])
   }

@@ -16,11 +16,11 @@ import Testing
     }
     var pendingFound = 0
     var wrong: [String] = []
-    for question in try reads.questions() {
-      let comparison = try reads.compare(question)
-      if let difference = comparison.difference { wrong.append("\(question.name): \(difference)") }
+    for queryCase in try reads.queryCases() {
+      let comparison = try reads.compare(queryCase)
+      if let difference = comparison.difference { wrong.append("\(queryCase.name): \(difference)") }
       if comparison.documentsRead >= 100 {
-        wrong.append("\(question.name): read \(comparison.documentsRead) documents")
+        wrong.append("\(queryCase.name): read \(comparison.documentsRead) documents")
       }
       pendingFound += comparison.pendingResults
     }

@@ -33,7 +33,7 @@ extension PringTests {
       try await ada.save()
       try await Firestore.firestore().document("version/1/room/r/members/ada").setData([:])
       let room = Room(id: "r", value: [:])
-      let (_, members) = await told { heard in room.members.get { heard(($0, $1)) } }
+      let (_, members) = await callbackValue { heard in room.members.get { heard(($0, $1)) } }
       #expect(members.first?.createdAt == ada.createdAt)
     }
 
@@ -41,7 +41,7 @@ extension PringTests {
       let elsewhere = Firestore.firestore().document("elsewhere/ada")
       try await elsewhere.setData(["name": "Ada"])
       let room = Room(id: "r", value: ["owner": elsewhere])
-      let owner = await told { heard in room.owner.get { member, _ in heard(member) } }
+      let owner = await callbackValue { heard in room.owner.get { member, _ in heard(member) } }
       #expect(owner?.name == "Ada" && owner?.path == "elsewhere/ada")
     }
 
@@ -54,8 +54,8 @@ extension PringTests {
       #expect(room.owner.shouldUploadFiles("1") && room.guest.shouldUploadFiles("1"))
       try await room.save()
       #expect(!room.owner.shouldUploadFiles("2") && ada.picture?.isSaved == true)
-      #expect(await told { heard in room.owner.deleteFiles("3") { heard($0 == nil) } })
-      #expect(await told { heard in room.guest.deleteFiles("3") { heard($0 == nil) } })
+      #expect(await callbackValue { heard in room.owner.deleteFiles("3") { heard($0 == nil) } })
+      #expect(await callbackValue { heard in room.guest.deleteFiles("3") { heard($0 == nil) } })
       #expect(await bytes("version/1/members/ada/picture/p.txt") == nil)
       #expect(await bytes("version/1/members/eve/picture/p.txt") == nil)
     }
@@ -102,7 +102,7 @@ extension PringTests {
       try await item.delete()
       #expect(!item.isSaved)
       let batch = Firestore.firestore().batch().add(.delete, object: other)
-      let isSaved = await told { heard in
+      let isSaved = await callbackValue { heard in
         batch.commit(completion: { _ in heard(other.isSaved) })
       }
       #expect(isSaved == false)
@@ -116,7 +116,7 @@ extension PringTests {
 
     @Test func fault27ASecondListenReplacesTheFirst() async throws {
       try await make("a")
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.query.dataSource(options: options)
       log(source, heard)
       source.listen()
@@ -127,20 +127,20 @@ extension PringTests {
       #expect(await heard.next() == "+1")
       app.onCallbackQueue { source.stop() }
       try await make("c")
-      app.onCallbackQueue { heard.hear("nothing more \(source.count)") }
+      app.onCallbackQueue { heard.add("nothing more \(source.count)") }
       #expect(await heard.next() == "nothing more 2")
       #expect(app.onCallbackQueue { source.listener == nil })
     }
 
     @Test func fault28DocumentsChangeOnlyOnTheCallbackQueue() async throws {
       try await make("a", "b")
-      let heard = Heard<Bool>()
+      let heard = CallbackValues<Bool>()
       let source = Item.query.dataSource(options: options)
       source.on(parse: { _, item, done in
         nonisolated(unsafe) let (item, done) = (item, done)
         DispatchQueue.global().async { done(item) }
       })
-      .on { _, _ in heard.hear(TestApp.isCallbackQueue) }
+      .on { _, _ in heard.add(TestApp.isCallbackQueue) }
       .listen()
       #expect(await heard.next())
       try await Item.reference.document("a").delete()
@@ -154,7 +154,7 @@ extension PringTests {
       let options = options
       options.filter = { ($0 as? Item)?.id != "hidden" }
       options.timeout = 1
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.query.dataSource(options: options)
       log(source, heard)
       source.listen()
@@ -167,9 +167,9 @@ extension PringTests {
 
     @Test func fault30ASnapshotIsAlsoReportedAsOneBatch() async throws {
       try await make("a", "b", "c")
-      let heard = Heard<DataSource<Item>.BatchedChange>()
+      let heard = CallbackValues<DataSource<Item>.BatchedChange>()
       let source = Item.order(by: \Item.price).dataSource(options: options)
-      source.onBatch { _, change in heard.hear(change) }.listen()
+      source.onBatch { _, change in heard.add(change) }.listen()
       #expect(await heard.next().insertions == [0, 1, 2])
       try await Firestore.firestore().batch()
         .deleteDocument(Item.reference.document("b"))
@@ -190,13 +190,13 @@ extension PringTests {
         album.songs.insert(song)
       }
       try await album.save()
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = album.songs.order(by: \.name).dataSource(options: options)
       log(source, heard)
       source.listen()
       #expect(await heard.next() == "initial c a b")
       source.stop()
-      let (_, songs) = await told { heard in
+      let (_, songs) = await callbackValue { heard in
         album.songs.get(album.songs.order(by: \.name, descending: true)) { heard(($0, $1)) }
       }
       #expect(songs.keys == ["b", "a", "c"])
@@ -205,7 +205,7 @@ extension PringTests {
     @Test func fault32EveryDanglingLinkIsReported() async throws {
       let links = Firestore.firestore().collection("version/1/room/r/members")
       try await links.document("gone").setData([:])
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Room(id: "r", value: [:]).members.query.dataSource(options: options)
       log(source, heard)
       source.listen()
@@ -218,12 +218,12 @@ extension PringTests {
 
     @Test func fault34ObserversGetTheChangedObject() async throws {
       try await make("a")
-      let heard = Heard<Item?>()
+      let heard = CallbackValues<Item?>()
       let source = Item.query.dataSource(options: options)
-      let shown = Heard<Bool>()
-      source.onCompleted { _, items in if !items.isEmpty { shown.hear(true) } }.listen()
+      let shown = CallbackValues<Bool>()
+      source.onCompleted { _, items in if !items.isEmpty { shown.add(true) } }.listen()
       _ = await shown.next()
-      let disposer = app.onCallbackQueue { source.observeObject(at: 0) { item, _ in heard.hear(item) } }
+      let disposer = app.onCallbackQueue { source.observeObject(at: 0) { item, _ in heard.add(item) } }
       let first = await heard.next()
       try await Item.reference.document("a").updateData(["price": 4])
       let second = await heard.next()
@@ -241,10 +241,10 @@ extension PringTests {
         try await Storage.storage().reference(withPath: "version/1/room/r/pages/\(name)").delete()
       }
       room.pages = []
-      let heard = Heard<String>()
-      room.update { error in heard.hear("told \(error == nil)") }
-      #expect(await heard.next() == "told true")
-      heard.hear("nothing more")
+      let heard = CallbackValues<String>()
+      room.update { error in heard.add("completed \(error == nil)") }
+      #expect(await heard.next() == "completed true")
+      heard.add("nothing more")
       try await room.reference.firestore.waitForPendingWrites()
       #expect(await heard.next() == "nothing more")
     }
@@ -259,9 +259,9 @@ extension PringTests {
       room.pages = []
       let batch = Firestore.firestore().batch()
       Packing.of(batch).removals.timeout = 0
-      let heard = Heard<String>()
-      room.update(batch) { error in heard.hear("told \(error == nil)") }
-      #expect(await heard.next() == "told true")
+      let heard = CallbackValues<String>()
+      room.update(batch) { error in heard.add("completed \(error == nil)") }
+      #expect(await heard.next() == "completed true")
       #expect(try await fields(room)?["pages"] as? [String] == [])
       // All three deletions have started, and they continue although no caller waits for them.
       while try await Storage.storage().pendingChanges().count < 3 { await Task.yield() }
@@ -269,7 +269,7 @@ extension PringTests {
       try await Storage.storage().waitForPendingChanges()
       let last = Storage.storage().reference(withPath: "version/1/room/r/pages/2.txt")
       #expect(remote.content(bucket: last.bucket, name: last.fullPath) == nil)
-      app.onCallbackQueue { heard.hear("nothing more") }
+      app.onCallbackQueue { heard.add("nothing more") }
       #expect(await heard.next() == "nothing more")
     }
 
@@ -340,7 +340,7 @@ extension PringTests {
     private let app = TestApp(isBroken: true)
 
     @Test func fault33AFailedPageIsNotTheLastPage() async {
-      let heard = Heard<String>()
+      let heard = CallbackValues<String>()
       let source = Item.query.dataSource()
       log(source, heard)
       source.get()
@@ -350,15 +350,15 @@ extension PringTests {
       var pages: [[String]] = []
       var ends: [Bool] = []
       for _ in 0..<2 {
-        source.next { heard.hear("last \($0)") }
+        source.next { heard.add("last \($0)") }
         pages.append(await heard.next(2))
         ends.append(app.onCallbackQueue { source.isLast })
       }
       #expect(pages == [["error other", "last true"], ["error other", "last true"]])
       #expect(ends == [false, false])
-      let (item, error) = await told { heard in Item.get("a") { heard(($0, $1)) } }
+      let (item, error) = await callbackValue { heard in Item.get("a") { heard(($0, $1)) } }
       #expect(item == nil && error != nil)
-      #expect(await told { heard in Item(id: "a").save { _, error in heard(error != nil) } })
+      #expect(await callbackValue { heard in Item(id: "a").save { _, error in heard(error != nil) } })
     }
   }
 }

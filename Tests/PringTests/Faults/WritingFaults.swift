@@ -206,8 +206,10 @@ extension PringTests {
       let members = ["a", "b"].map { Member(id: $0) }
       for member in members { member.picture = file("p") }
       room.members.insert(members)
-      let tasks = Heard<[String]>()
-      _ = await told { heard in tasks.hear(room.save { _, error in heard(error == nil) }.keys.sorted()) }
+      let tasks = CallbackValues<[String]>()
+      _ = await callbackValue { heard in
+        tasks.add(room.save { _, error in heard(error == nil) }.keys.sorted())
+      }
       #expect(await tasks.next() == ["cover", "members.a.picture", "members.b.picture"])
       #expect(members.allSatisfy { $0.picture?.isSaved == true && $0.isSaved })
     }

@@ -43,13 +43,15 @@ extension PringTests {
       try await saveAndUpdate()
       #expect(try await Person.get("ada") == nil)
       let eve = person("eve", "E")
-      await told { done in saveWithCompletion(eve) { done(()) } }
+      await callbackValue { done in saveWithCompletion(eve) { done(()) } }
       #expect(try await Person.get("eve")?.name == "Eve")
       let player = Player(id: "p")
       player.rank = .high
       try await saveTogether(person("ada", "Ada"), player)
       #expect(try await Player.get("p")?.rank == .high)
-      let high = await told { heard in findPlayers(.high).get { snapshot, _ in heard(snapshot?.count) } }
+      let high = await callbackValue { heard in
+        findPlayers(.high).get { snapshot, _ in heard(snapshot?.count) }
+      }
       #expect(high == 1)
       let draft = Draft(id: "d")
       draft.isBeingEdited = true
@@ -60,8 +62,8 @@ extension PringTests {
       let before = beacon.updatedAt
       try await repeatTheWord(beacon)
       #expect(beacon.updatedAt > before)
-      let heard = Heard<String?>()
-      let disposer = try await readAndListen { heard.hear($0?.name) }
+      let heard = CallbackValues<String?>()
+      let disposer = try await readAndListen { heard.add($0?.name) }
       #expect(await heard.next() == "Ada")
       disposer.dispose()
     }
@@ -70,9 +72,9 @@ extension PringTests {
       let (ada, eve) = (person("ada", "Ada"), person("eve", "Eve"))
       try await ada.save()
       try await writeNotes(ada)
-      let notes = await told { heard in readNotes(ada) { heard($0) } }
+      let notes = await callbackValue { heard in readNotes(ada) { heard($0) } }
       #expect(notes.map(\.text) == ["It weaves algebraic patterns."])
-      let author = await told { heard in findAuthor(of: notes[0]) { heard($0?.name) } }
+      let author = await callbackValue { heard in findAuthor(of: notes[0]) { heard($0?.name) } }
       #expect(author == "Ada")
       try await makeFriends(ada, eve)
       #expect(eve.isSaved)
@@ -90,7 +92,7 @@ extension PringTests {
       try await writeNotes(ada)
       let note = try #require(ada.notes.first)
       let found = try #require(try await Person.get("ada"))
-      #expect(await told { heard in deleteWithNotes(found) { heard($0 == nil) } })
+      #expect(await callbackValue { heard in deleteWithNotes(found) { heard($0 == nil) } })
       #expect(try await fields(ada) == nil)
       #expect(try await fields(note) == nil)
       let page = Note(id: "1")
@@ -98,22 +100,22 @@ extension PringTests {
       try await page.save()
       let notebook = Notebook(id: "n")
       try await movePages(["1", "missing"], into: notebook)
-      let (_, pages) = await told { heard in notebook.pages.get { heard(($0, $1)) } }
+      let (_, pages) = await callbackValue { heard in notebook.pages.get { heard(($0, $1)) } }
       #expect(pages.map(\.text) == ["old"] && pages[0].createdAt == page.createdAt)
       #expect(try await fields(page) == nil)
     }
 
     @Test func filesAreSavedLoadedAndRemoved() async throws {
       let ada = person("ada", "Ada")
-      #expect(await told { heard in savePicture(Data("p".utf8), of: ada) { heard($0 == nil) } })
+      #expect(await callbackValue { heard in savePicture(Data("p".utf8), of: ada) { heard($0 == nil) } })
       let found = try #require(try await Person.get("ada"))
       #expect(try await loadPicture(of: found) == Data("p".utf8))
       #expect(try await readPictureOfModel("ada") == Data("p".utf8))
       try await removePicture(of: found)
       #expect(try await Person.get("ada")?.picture == nil)
       let (bea, dan) = (person("bea", "Bea"), person("dan", "Dan"))
-      let heard = Heard<Bool>()
-      let names = saveWithFriend(bea, dan, Data("q".utf8)) { heard.hear($0 == nil) }
+      let heard = CallbackValues<Bool>()
+      let names = saveWithFriend(bea, dan, Data("q".utf8)) { heard.add($0 == nil) }
       #expect(await heard.next())
       #expect(names == ["friends.dan.picture", "picture"])
       // A file belongs to its object, but does not retain it.
@@ -126,17 +128,17 @@ extension PringTests {
       (ada.age, eve.age, eve.isMember) = (36, 17, true)
       ada.friends.insert(eve)
       try await ada.save()
-      let heard = Heard<[String]>()
-      let adults = findAdults { heard.hear($0) }
+      let heard = CallbackValues<[String]>()
+      let adults = findAdults { heard.add($0) }
       #expect(await heard.next() == ["ada"])
-      let rows = Heard<String>()
-      let friends = watchFriends(of: ada) { rows.hear($0) }
+      let rows = CallbackValues<String>()
+      let friends = watchFriends(of: ada) { rows.add($0) }
       #expect(await rows.next() == "reload")
       try await writeNotes(ada)
-      let notes = watchNotes(of: ada) { heard.hear($0) }
+      let notes = watchNotes(of: ada) { heard.add($0) }
       #expect(await heard.next() == ["It weaves algebraic patterns. Ada"])
       let pages = Person.order(by: "age").limit(to: 1).dataSource()
-      let people = await told { heard in readPages(pages) { heard($0.keys) } }
+      let people = await callbackValue { heard in readPages(pages) { heard($0.keys) } }
       #expect(people == ["eve", "ada"])
       friends.stop()
       notes.stop()
@@ -146,8 +148,8 @@ extension PringTests {
     @Test func rowsFollowTheirDocumentsAndCanBeDeleted() async throws {
       let ada = person("ada", "Ada")
       try await ada.save()
-      let heard = Heard<[String]>()
-      let people = Person.query.dataSource().onCompleted { _, people in heard.hear(people.keys) }.listen()
+      let heard = CallbackValues<[String]>()
+      let people = Person.query.dataSource().onCompleted { _, people in heard.add(people.keys) }.listen()
       #expect(await heard.next() == ["ada"])
       let cell = PersonCell()
       app.onCallbackQueue { cell.show(people[0]) }
@@ -165,7 +167,7 @@ extension PringTests {
       try await ada.save()
       var wrong: [String] = []
       for _ in 0..<2 {
-        let (count, error) = await told { heard in befriend(ada, eve) { heard(($0, $1)) } }
+        let (count, error) = await callbackValue { heard in befriend(ada, eve) { heard(($0, $1)) } }
         if error != nil || count != 1 {
           wrong.append("\(String(describing: count)), \(String(describing: error))")
         }
@@ -179,7 +181,7 @@ extension PringTests {
       try await article.save()
       var counts: [Int?] = []
       for query in [findByWords("Engines"), findByWords("engines analytical"), findByPrefix("Anal")] {
-        let found = await told { heard in query.get { snapshot, _ in heard(snapshot?.count) } }
+        let found = await callbackValue { heard in query.get { snapshot, _ in heard(snapshot?.count) } }
         counts.append(found)
       }
       #expect(counts == [1, 1, 1])
@@ -196,7 +198,9 @@ extension PringTests {
         article.title = title
         try await article.save()
       }
-      let found = await told { heard in findByWords(text).get { snapshot, _ in heard(snapshot?.count) } }
+      let found = await callbackValue { heard in
+        findByWords(text).get { snapshot, _ in heard(snapshot?.count) }
+      }
       #expect(found == count)
     }
 

@@ -17,7 +17,7 @@ extension PringTests {
       let recipes: [(String, Recipe.Course)] = [("soup", .starter), ("stew", .main), ("cake", .dessert)]
       var wrong: [String] = []
       for (title, course) in recipes {
-        let error = await told { heard in
+        let error = await callbackValue { heard in
           kitchen.add(title: title, course: course, texts: ["first", "second"]) { heard($0) }
         }
         if error != nil { wrong.append("\(title): \(String(describing: error))") }
@@ -28,28 +28,29 @@ extension PringTests {
 
     @Test func recipesAreShownWithTheirAuthors() async throws {
       let kitchen = try await kitchen()
-      let shown = await told { heard in kitchen.showRecipes { heard($0) } }
+      let shown = await callbackValue { heard in kitchen.showRecipes { heard($0) } }
       #expect(shown.sorted() == ["cake by Julia", "soup by Julia", "stew by Julia"])
     }
 
     @Test func stepsOfARecipeAreShownAndRemoved() async throws {
       let kitchen = try await kitchen()
       let soup = try #require(try await Recipe.get("soup"))
-      #expect(await told { heard in kitchen.showSteps(of: soup) { heard($0) } } == ["first", "second"])
-      #expect(await told { heard in kitchen.removeLastStep(of: soup) { heard($0 == nil) } })
-      #expect(await told { heard in kitchen.showSteps(of: soup) { heard($0) } } == ["first"])
+      #expect(
+        await callbackValue { heard in kitchen.showSteps(of: soup) { heard($0) } } == ["first", "second"])
+      #expect(await callbackValue { heard in kitchen.removeLastStep(of: soup) { heard($0 == nil) } })
+      #expect(await callbackValue { heard in kitchen.showSteps(of: soup) { heard($0) } } == ["first"])
     }
 
     @Test func recipesOfACourseAreFound() async throws {
       let kitchen = try await kitchen()
-      #expect(await told { heard in kitchen.showTitles(of: .dessert) { heard($0) } } == ["cake"])
+      #expect(await callbackValue { heard in kitchen.showTitles(of: .dessert) { heard($0) } } == ["cake"])
     }
 
     @Test func deletingRecipesKeepsTheirStepsAndAuthor() async throws {
       let kitchen = try await kitchen()
       let recipes = Array(kitchen.cook.recipes)
       #expect(recipes.count == 3)
-      #expect(await told { heard in kitchen.delete(recipes) { heard($0 == nil) } })
+      #expect(await callbackValue { heard in kitchen.delete(recipes) { heard($0 == nil) } })
       #expect(try await Recipe.reference.getDocuments().isEmpty)
       var counts: [Int] = []
       for recipe in recipes { counts.append(try await recipe.steps.reference.getDocuments().count) }

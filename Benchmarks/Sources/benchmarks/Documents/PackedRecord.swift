@@ -50,60 +50,60 @@ enum PackedRecord {
 
   /// Returns `SampleDocument.weight`, after visiting every field.
   static func weight(_ record: UnsafeRawBufferPointer) -> Int {
-    guard var place = record.baseAddress else { return 0 }
-    return weight(fieldsAt: &place)
+    guard var pointer = record.baseAddress else { return 0 }
+    return weight(fieldsAt: &pointer)
   }
 
-  private static func weight(fieldsAt place: inout UnsafeRawPointer) -> Int {
-    let count = Int(place.load(as: UInt8.self))
-    place += 1
+  private static func weight(fieldsAt pointer: inout UnsafeRawPointer) -> Int {
+    let count = Int(pointer.load(as: UInt8.self))
+    pointer += 1
     var sum = 0
     for _ in 0..<count {
-      place += 1 + Int(place.load(as: UInt8.self))
-      sum &+= weight(valueAt: &place)
+      pointer += 1 + Int(pointer.load(as: UInt8.self))
+      sum &+= weight(valueAt: &pointer)
     }
     return sum
   }
 
-  private static func weight(valueAt place: inout UnsafeRawPointer) -> Int {
-    let tag = place.load(as: UInt8.self)
-    place += 1
+  private static func weight(valueAt pointer: inout UnsafeRawPointer) -> Int {
+    let tag = pointer.load(as: UInt8.self)
+    pointer += 1
     switch tag {
     case 1, 7:
-      defer { place += 8 }
-      return Int(place.loadUnaligned(as: Int64.self))
+      defer { pointer += 8 }
+      return Int(pointer.loadUnaligned(as: Int64.self))
     case 2:
-      defer { place += 8 }
-      return Int(place.loadUnaligned(as: Double.self))
+      defer { pointer += 8 }
+      return Int(pointer.loadUnaligned(as: Double.self))
     case 3:
-      defer { place += 1 }
-      return Int(place.load(as: UInt8.self))
+      defer { pointer += 1 }
+      return Int(pointer.load(as: UInt8.self))
     case 4:
-      let count = Int(place.loadUnaligned(as: UInt16.self))
-      defer { place += 2 + count }
-      return count &+ (count > 0 ? Int((place + 2).load(as: UInt8.self)) : 0)
+      let count = Int(pointer.loadUnaligned(as: UInt16.self))
+      defer { pointer += 2 + count }
+      return count &+ (count > 0 ? Int((pointer + 2).load(as: UInt8.self)) : 0)
     case 5:
-      let count = Int(place.load(as: UInt8.self))
-      place += 1
+      let count = Int(pointer.load(as: UInt8.self))
+      pointer += 1
       var sum = 0
-      for _ in 0..<count { sum &+= weight(valueAt: &place) }
+      for _ in 0..<count { sum &+= weight(valueAt: &pointer) }
       return sum
-    default: return weight(fieldsAt: &place)
+    default: return weight(fieldsAt: &pointer)
     }
   }
 
   /// Returns the position of the bytes of `score`. The search goes from field to field, as a read does.
-  static func placeOfScore(_ record: UnsafeRawBufferPointer) -> Int? {
+  static func offsetOfScore(_ record: UnsafeRawBufferPointer) -> Int? {
     guard let start = record.baseAddress else { return nil }
-    var place = start
-    let count = Int(place.load(as: UInt8.self))
-    place += 1
+    var pointer = start
+    let count = Int(pointer.load(as: UInt8.self))
+    pointer += 1
     for _ in 0..<count {
-      let length = Int(place.load(as: UInt8.self))
-      let isScore = length == 5 && (place + 1).load(as: UInt8.self) == UInt8(ascii: "s")
-      place += 1 + length
-      if isScore { return place - start + 1 }
-      _ = weight(valueAt: &place)
+      let length = Int(pointer.load(as: UInt8.self))
+      let isScore = length == 5 && (pointer + 1).load(as: UInt8.self) == UInt8(ascii: "s")
+      pointer += 1 + length
+      if isScore { return pointer - start + 1 }
+      _ = weight(valueAt: &pointer)
     }
     return nil
   }

@@ -56,9 +56,9 @@ protocol DocumentEngine: AnyObject, Sendable {
   /// W6: users with at least this score, ordered by score.
   func byScore(from score: Double, limit: Int) throws -> Int
   /// W7: users of a town, newest first.
-  func ofTown(_ town: String, limit: Int) throws -> Int
+  func usersInTown(_ town: String, limit: Int) throws -> Int
   /// Users of a town up to a moment, newest first. Used to find a single user in the index.
-  func ofTown(_ town: String, until moment: Int, limit: Int) throws -> Int
+  func usersInTown(_ town: String, until moment: Int, limit: Int) throws -> Int
   /// W8: posts of all users from this moment on, ordered by moment.
   func posts(from moment: Int, limit: Int) throws -> Int
   /// W9: all documents.
@@ -77,7 +77,7 @@ extension DocumentEngine {
   /// in order.
   func weightOfOrderedAnswers(_ documents: Int) throws -> Int {
     try byScore(from: 0, limit: documents) &+ posts(from: SampleDocument.firstMoment, limit: documents)
-      &+ (0..<SampleDocument.towns).reduce(0) { try $0 &+ ofTown("Town \($1)", limit: documents) }
+      &+ (0..<SampleDocument.towns).reduce(0) { try $0 &+ usersInTown("Town \($1)", limit: documents) }
   }
 
   /// Loads the pages of paths and indexes that a write reads. The function scans all documents in their
@@ -96,7 +96,7 @@ extension DocumentEngine {
       let town = "Town \(step % SampleDocument.towns)"
       sum = SampleDocument.next(sum, try byScore(from: SampleDocument.scores.upperBound * part, limit: 1))
       sum = SampleDocument.next(sum, try posts(from: moment, limit: 1))
-      sum = SampleDocument.next(sum, try ofTown(town, until: moment, limit: 1))
+      sum = SampleDocument.next(sum, try usersInTown(town, until: moment, limit: 1))
     }
     return sum
   }
@@ -110,7 +110,7 @@ extension DocumentEngine {
         ? [try posts(from: document.moment, limit: 1)]
         : [
           try byScore(from: document.score, limit: 1),
-          try ofTown(document.town, until: document.moment, limit: 1),
+          try usersInTown(document.town, until: document.moment, limit: 1),
         ]
       for answer in answers {
         guard answer == SampleDocument.next(0, document.weight) else {

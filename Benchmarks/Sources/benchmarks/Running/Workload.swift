@@ -72,12 +72,12 @@ final class Answers: @unchecked Sendable {
   private var sums: [String: (engine: String, sum: Int)] = [:]
   private let lock = NSLock()
 
-  func note(_ question: String, _ sum: Int, of engine: String) throws {
+  func note(_ query: String, _ sum: Int, of engine: String) throws {
     try lock.withLock {
-      guard let first = sums[question] else { return sums[question] = (engine, sum) }
+      guard let first = sums[query] else { return sums[query] = (engine, sum) }
       guard first.sum == sum else {
         throw BenchmarkFailure(
-          "\(engine) answers \(question) with \(sum), and \(first.engine) with \(first.sum)")
+          "\(engine) answers \(query) with \(sum), and \(first.engine) with \(first.sum)")
       }
     }
   }

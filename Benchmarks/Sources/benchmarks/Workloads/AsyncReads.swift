@@ -32,7 +32,7 @@ private struct AwaitedGets: Engine {
     let documents = context.options.documents
     return try PublicReads.withFirestore(context) { firestore in
       let references = (0..<2 * AsyncReads.times).map {
-        firestore.document(SampleDocument(Question.number($0, below: documents)).path)
+        firestore.document(SampleDocument(ReadQuery.number($0, below: documents)).path)
       }
       let (ofDetached, ofMain) = (references[..<AsyncReads.times], references[AsyncReads.times...])
       try PublicReads.warm(firestore, context)
@@ -95,7 +95,7 @@ private struct SQLiteDecodedGets: Engine {
     try database.read(cacheBytes: context.options.cacheBytes)
     try database.lockForThisConnection()
     func paths(_ numbers: Range<Int>) -> [String] {
-      numbers.map { SampleDocument(Question.number($0, below: context.options.documents)).path }
+      numbers.map { SampleDocument(ReadQuery.number($0, below: context.options.documents)).path }
     }
     let timed = paths(0..<AsyncReads.times)
     let decoder = JSONDecoder()
@@ -107,7 +107,7 @@ private struct SQLiteDecodedGets: Engine {
         return try decoder.decode(SampleFields<Int>.self, from: Data(select.blob(0))).weight { $0 }
       }
     }
-    for number in Question.warmUpNumbers(context.options.documents) {
+    for number in ReadQuery.warmUpNumbers(context.options.documents) {
       _ = try get(SampleDocument(number).path)
     }
     for path in timed { _ = try get(path) }

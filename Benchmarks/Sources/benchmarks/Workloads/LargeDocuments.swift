@@ -20,7 +20,7 @@ enum LargeDocuments: Workload {
   ]
 
   fileprivate static let each = 3
-  fileprivate static let questions = 300
+  fileprivate static let queries = 300
 
   fileprivate static func count(_ context: RunContext) -> Int {
     min(35_000, context.options.documents) / each * each
@@ -45,17 +45,17 @@ enum LargeDocuments: Workload {
   }
 
   /// Measures the time of the first query, and the median time of the later queries.
-  fileprivate static func ask(
-    _ engine: String, _ context: RunContext, _ question: (Int) throws -> [LargeDocument]
+  fileprivate static func run(
+    _ engine: String, _ context: RunContext, _ query: (Int) throws -> [LargeDocument]
   ) throws -> [String: Double] {
     let count = count(context)
     let clock = ContinuousClock()
     var times: [Double] = []
     var sum = 0
-    for index in 0...questions {
+    for index in 0...queries {
       let serial = index &* 7919 % (count / each)
       let start = clock.now
-      let found = try question(serial)
+      let found = try query(serial)
       times.append((clock.now - start) / .microseconds(1))
       // Visits all fields, outside the timed part.
       guard found.count == each else {
@@ -82,7 +82,7 @@ private struct FirestoreLarge: Engine {
       }
       try Waiting.run { try await batch.commit() }
     }
-    let results = try LargeDocuments.ask(name, context) { serial in
+    let results = try LargeDocuments.run(name, context) { serial in
       try items.whereField("serial", isEqualTo: serial).read().documents.map {
         try $0.data(as: LargeDocument.self)
       }
@@ -130,7 +130,7 @@ private struct SQLiteLarge: Engine {
     try database.run("COMMIT")
     let decoder = JSONDecoder()
     var hasIndex = false
-    return try LargeDocuments.ask(name, context) { serial in
+    return try LargeDocuments.run(name, context) { serial in
       if !hasIndex { try database.run("CREATE INDEX bySerial ON items (json_extract(data, '$.serial'))") }
       hasIndex = true
       return try database.with("SELECT data FROM items WHERE json_extract(data, '$.serial') = ?") { select in

@@ -124,7 +124,7 @@ enum Layers: Workload {
 
   /// One of the two APIs, and the time that it has taken so far.
   private struct Side {
-    var ask: nonisolated(nonsending) (Int) async throws -> Int
+    var run: nonisolated(nonsending) (Int) async throws -> Int
     var time = Duration.zero
     var sum = 0
   }
@@ -137,7 +137,7 @@ enum Layers: Workload {
       let documents = context.options.documents
       return try PublicReads.withFirestore(context) { firestore in
         let places = (0..<2000).map {
-          firestore.document(SampleDocument(Question.number($0, below: documents)).path)
+          firestore.document(SampleDocument(ReadQuery.number($0, below: documents)).path)
         }
         return try waiting {
           var results = try await Self.compareGets("W19_get", places)
@@ -174,7 +174,7 @@ enum Layers: Workload {
     nonisolated(nonsending) private static func compareQueries(
       _ users: FirebaseFirestore.Query, _ limit: Int
     ) async throws -> [String: Double] {
-      let queries = (0..<100).map { users.start(at: [Question.score($0)]).limit(to: limit) }
+      let queries = (0..<100).map { users.start(at: [ReadQuery.score($0)]).limit(to: limit) }
       let objects = queries.map { DataSource<Document<Sample>>.Query($0) }
       return try await compare(
         "W6_limit\(limit)", limit == 20 ? 100 : 20, limit == 20 ? 20 : 2,
@@ -200,7 +200,7 @@ enum Layers: Workload {
         for side in block % 2 == 0 ? [0, 1] : [1, 0] {
           let start = clock.now
           var sum = 0
-          for index in 0..<size { sum &+= try await sides[side].ask((block + 2) &* size &+ index) }
+          for index in 0..<size { sum &+= try await sides[side].run((block + 2) &* size &+ index) }
           guard block >= 0 else { continue }
           sides[side].time += clock.now - start
           sides[side].sum &+= sum
@@ -227,41 +227,41 @@ enum Layers: Workload {
       for layer in ["firestore", "ballcap"].shuffled() {
         let (count, folder) = (documents, directory.appendingPathComponent(layer))
         let people = try waiting { try await open(folder, count) }
-        let told = Told(changes)
+        let deliveries = DeliveryTimes(changes)
         let query = people.order(by: "score")
         var source: DataSource<Document<Person>>?
         var registration: (any ListenerRegistration)?
         if layer == "ballcap" {
           source = DataSource<Document<Person>>.Query(query).dataSource()
             .onChanged { _, snapshot in
-              told.hear(
+              deliveries.recordDelivery(
                 snapshot.changes.modifications.map { $0.data?.age ?? -1 }, snapshot.indices.modifications)
             }
             .listen()
         } else {
           registration = query.addSnapshotListener { snapshot, _ in
             let changes = snapshot?.documentChanges ?? []
-            told.hear(
+            deliveries.recordDelivery(
               changes.compactMap { change in
                 change.type == .modified ? (try? change.document.data(as: Person.self))?.age : nil
               }, changes.map { Int($0.newIndex) })
           }
         }
-        told.waitForStart()
+        deliveries.waitForStart()
         let used = processMicroseconds
         let clock = ContinuousClock()
         let start = clock.now
         for number in 0..<changes {
           let due = start + .milliseconds(number)
           if clock.now < due { Thread.sleep(forTimeInterval: (due - clock.now) / .seconds(1)) }
-          told.begin(number)
+          deliveries.begin(number)
           people.document("\(number &* 48_271 % count)").updateData([
             "age": 1_000_000 + number, "score": Double(number &* 31 % 100_000) / 100,
           ])
         }
-        told.waitForAll()
-        results["\(layer)_p50_us"] = told.times.median
-        results["\(layer)_p99_us"] = told.times.sorted()[told.times.count * 99 / 100]
+        deliveries.waitForAll()
+        results["\(layer)_p50_us"] = deliveries.times.median
+        results["\(layer)_p99_us"] = deliveries.times.sorted()[deliveries.times.count * 99 / 100]
         results["\(layer)_processor_us_per_change"] = (processMicroseconds - used) / Double(changes)
         registration?.remove()
         source?.stop()
@@ -278,12 +278,12 @@ enum Layers: Workload {
   }
 
   /// The start time of each change, and the time from there to its callback.
-  private final class Told: @unchecked Sendable {
+  private final class DeliveryTimes: @unchecked Sendable {
     // Guarded by the lock.
     private let lock = NSLock()
     private let clock = ContinuousClock()
-    private var begun: [ContinuousClock.Instant]
-    private var heard = 0
+    private var startTimes: [ContinuousClock.Instant]
+    private var deliveryCount = 0
     private(set) var times: [Double] = []
     private let started = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
@@ -291,20 +291,20 @@ enum Layers: Workload {
 
     init(_ count: Int) {
       self.count = count
-      begun = Array(repeating: clock.now, count: count)
+      startTimes = Array(repeating: clock.now, count: count)
     }
 
-    func begin(_ number: Int) { lock.withLock { begun[number] = clock.now } }
+    func begin(_ number: Int) { lock.withLock { startTimes[number] = clock.now } }
 
-    func hear(_ ages: [Int], _ indices: [Int]) {
+    func recordDelivery(_ ages: [Int], _ indices: [Int]) {
       let isFirst = lock.withLock {
-        defer { heard += 1 }
+        defer { deliveryCount += 1 }
         let now = clock.now
         for age in ages where age >= 1_000_000 {
-          times.append((now - begun[age - 1_000_000]) / .microseconds(1))
+          times.append((now - startTimes[age - 1_000_000]) / .microseconds(1))
         }
         if times.count == count { ended.signal() }
-        return heard == 0
+        return deliveryCount == 0
       }
       if isFirst { started.signal() }
     }

@@ -15,7 +15,8 @@ enum Listening: Workload {
   static let name = "W16"
   static let title = "from a write to its listener"
   static let engines: [any Engine] = [
-    Told(listeners: 1), Told(listeners: 10_000), Unaffected(), NotifiedByAPI(listeners: 1),
+    NotifiedByEngine(listeners: 1), NotifiedByEngine(listeners: 10_000), Unaffected(),
+    NotifiedByAPI(listeners: 1),
     NotifiedByAPI(listeners: 10_000),
   ]
   static let goals = [
@@ -28,8 +29,9 @@ enum Listening: Workload {
       metric: "callback_p50_us",
       measure: .toOwn(engine: NotifiedByAPI.one, metric: "alone_p50_us"), bound: 1.5),
     Goal(
-      title: "callback over a commit without a listener, in the engine", engine: Told.one,
-      metric: "callback_p50_us", measure: .toOwn(engine: Told.one, metric: "alone_p50_us"), bound: 1.5),
+      title: "callback over a commit without a listener, in the engine", engine: NotifiedByEngine.one,
+      metric: "callback_p50_us", measure: .toOwn(engine: NotifiedByEngine.one, metric: "alone_p50_us"),
+      bound: 1.5),
     // The goal is for processor time, because the wall clock would mostly measure the disk.
     Goal(
       title: "processor time of a commit that concerns none of 10,000 live queries over none",
@@ -78,7 +80,7 @@ enum Listening: Workload {
   }
 }
 
-private struct Told: Engine {
+private struct NotifiedByEngine: Engine {
   static let one = "dugout, 1 listener"
   static let many = "dugout, 10000 listeners"
   var listeners: Int
@@ -93,15 +95,15 @@ private struct Told: Engine {
     }
     let queue = DispatchQueue(label: "listeners")
     try Listening.addUnaffectedListeners(store, listeners - 1, queue)
-    let told = DispatchSemaphore(value: 0)
+    let notified = DispatchSemaphore(value: 0)
     let query = try StructuredQuery(.collection(CollectionPath(["users"])))
       .filtered(by: .field(StoredFieldPath(["city"]), .equal, .string("Here")))
-    let seen = Seen()
+    let seen = LastNotified()
     _ = try store.listen(to: query, on: queue) { event in
       seen.note((try? event.get())?.changes.first?.document.path.id)
-      told.signal()
+      notified.signal()
     }
-    told.wait()
+    notified.wait()
     let writes = try (0..<Listening.count(context)).map { try Listening.write($0, town: "Here") }
     let clock = ContinuousClock()
     var commits: [Double] = []
@@ -115,7 +117,7 @@ private struct Told: Engine {
       if number % 2 == 0 { try writeAlone() }
       let start = clock.now
       try store.commit([write])
-      told.wait()
+      notified.wait()
       callbacks.append((clock.now - start) / .microseconds(1))
       try seen.require(write.path.id)
       if number % 2 == 1 { try writeAlone() }
@@ -172,7 +174,7 @@ private struct Unaffected: Engine {
 }
 
 /// The ID of the document that a listener was notified of last.
-private final class Seen: @unchecked Sendable {
+private final class LastNotified: @unchecked Sendable {
   // Guarded by the lock.
   private var id: String?
   private let lock = NSLock()
@@ -203,13 +205,13 @@ private struct NotifiedByAPI: Engine {
       users.whereField("city", isEqualTo: "Nowhere \(number)").addSnapshotListener { _, _ in called.leave() }
     }
     first.wait()
-    let told = DispatchSemaphore(value: 0)
-    let seen = Seen()
+    let notified = DispatchSemaphore(value: 0)
+    let seen = LastNotified()
     users.whereField("city", isEqualTo: "Here").addSnapshotListener { snapshot, _ in
       seen.note(snapshot?.documentChanges.first?.document.documentID)
-      told.signal()
+      notified.signal()
     }
-    told.wait()
+    notified.wait()
     let clock = ContinuousClock()
     var (writes, callbacks): ([Double], [Double]) = ([], [])
     for number in 0..<Listening.count(context) / 3 {
@@ -217,14 +219,14 @@ private struct NotifiedByAPI: Engine {
       let data: [String: Any] = ["city": "Here", "number": number, "name": "Person \(number)"]
       func writeAlone() {
         let start = clock.now
-        alone.collection("users").document(id).setData(data) { _ in told.signal() }
-        told.wait()
+        alone.collection("users").document(id).setData(data) { _ in notified.signal() }
+        notified.wait()
         writes.append((clock.now - start) / .microseconds(1))
       }
       if number % 2 == 0 { writeAlone() }
       let start = clock.now
       users.document(id).setData(data)
-      told.wait()
+      notified.wait()
       callbacks.append((clock.now - start) / .microseconds(1))
       try seen.require(id)
       if number % 2 == 1 { writeAlone() }

@@ -42,7 +42,7 @@ enum Memory: Workload {
     let opened = try gauge.anonymousBytes()
     // Scans each index completely and runs the queries, so that every page is touched.
     _ = try engine.byScore(from: 0, limit: documents)
-    for town in 0..<SampleDocument.towns { _ = try engine.ofTown("Town \(town)", limit: documents) }
+    for town in 0..<SampleDocument.towns { _ = try engine.usersInTown("Town \(town)", limit: documents) }
     _ = try engine.posts(from: 0, limit: documents)
     for number in stride(from: 0, to: documents, by: 7) { _ = try engine.get(type.key(number)) }
     let touched = try gauge.anonymousBytes()

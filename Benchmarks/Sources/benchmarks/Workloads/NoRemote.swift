@@ -50,11 +50,11 @@ private struct ViewOverStore: Engine {
     let directory = try context.stores.directory(of: DugoutDocuments.self)
     let engine = try DugoutDocuments(directory, EngineSetup(cacheBytes: context.options.cacheBytes))
     let view = LocalView(over: engine.store)
-    let count = Question.get.times
+    let count = ReadQuery.get.times
     let keys = try (0..<count).map { index in
-      try DugoutDocuments.key(Question.number(index, below: context.options.documents))
+      try DugoutDocuments.key(ReadQuery.number(index, below: context.options.documents))
     }
-    for number in Question.warmUpNumbers(context.options.documents) {
+    for number in ReadQuery.warmUpNumbers(context.options.documents) {
       _ = try engine.store.document(at: DugoutDocuments.key(number))
     }
     for key in keys { _ = try engine.store.document(at: key) }

@@ -15,20 +15,20 @@ enum PublicReads {
 
     func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
       try PublicReads.withFirestore(context) { firestore in
-        let count = Question.get.times
+        let count = ReadQuery.get.times
         let references = (0..<count).map { index in
-          firestore.document(SampleDocument(Question.number(index, below: context.options.documents)).path)
+          firestore.document(SampleDocument(ReadQuery.number(index, below: context.options.documents)).path)
         }
         try PublicReads.warm(firestore, context)
         let asStruct = try PublicReads.time(count) { index in
           try references[index].read(as: SampleFields<Timestamp>.self).weight { $0.microseconds }
         }
-        try context.answers.note("\(Question.get)", asStruct.sum, of: "\(name), struct")
+        try context.answers.note("\(ReadQuery.get)", asStruct.sum, of: "\(name), struct")
         // Reading values from the dictionary needs casts, which belong to the user's code. The timed part
         // therefore only counts the fields, and the values are compared afterwards.
         let asDictionary = try PublicReads.time(count) { try references[$0].read().data()?.count ?? -1 }
         let sum = try references.reduce(0) { try $0 &+ SampleFieldsOfAny.weight($1.read().data() ?? [:]) }
-        try context.answers.note("\(Question.get)", sum, of: "\(name), dictionary")
+        try context.answers.note("\(ReadQuery.get)", sum, of: "\(name), dictionary")
         return ["get_struct_ns": asStruct.nanoseconds, "get_dictionary_ns": asDictionary.nanoseconds]
       }
     }
@@ -49,8 +49,8 @@ enum PublicReads {
           _ = try users.start(at: [score]).limit(to: 1000).read()
         }
         for limit in [20, 1000] {
-          let queries = (0..<Question.byScore(limit).times).map {
-            users.start(at: [Question.score($0)]).limit(to: limit)
+          let queries = (0..<ReadQuery.byScore(limit).times).map {
+            users.start(at: [ReadQuery.score($0)]).limit(to: limit)
           }
           let asStructs = try PublicReads.time(queries.count) { index in
             try queries[index].read().documents.reduce(0) {
@@ -58,7 +58,7 @@ enum PublicReads {
                 $0, $1.data(as: SampleFields<Timestamp>.self).weight { $0.microseconds })
             }
           }
-          try context.answers.note("\(Question.byScore(limit))", asStructs.sum, of: "\(name), structs")
+          try context.answers.note("\(ReadQuery.byScore(limit))", asStructs.sum, of: "\(name), structs")
           results["limit\(limit)_structs_ns"] = asStructs.nanoseconds
           let asDictionaries = try PublicReads.time(queries.count) { index in
             try queries[index].read().documents.reduce(0) { $0 &+ $1.data().count }
@@ -84,7 +84,7 @@ enum PublicReads {
   /// Warms up as the engine's rounds do: touches every page that contains documents, and every page that is
   /// read to find them.
   static func warm(_ firestore: Firestore, _ context: RunContext) throws {
-    for number in Question.warmUpNumbers(context.options.documents) {
+    for number in ReadQuery.warmUpNumbers(context.options.documents) {
       _ = try firestore.document(SampleDocument(number).path).read()
     }
   }

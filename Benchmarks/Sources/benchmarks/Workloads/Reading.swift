@@ -33,7 +33,7 @@ enum OrderedQueries: Workload {
 enum EqualityQueries: Workload {
   static let name = "W7"
   static let title = "equality and an order by another field, limit 20"
-  static var engines: [any Engine] { ReadRound.all { [.ofTown] } }
+  static var engines: [any Engine] { ReadRound.all { [.usersInTown] } }
   static let goals = [Goal.ratio("equality and order, limit 20", "limit20_ns", 0.25)]
 }
 
@@ -59,10 +59,10 @@ enum Scans: Workload {
 }
 
 /// A query, and its number of repetitions per round.
-enum Question: Sendable {
+enum ReadQuery: Sendable {
   case get
   case byScore(Int)
-  case ofTown
+  case usersInTown
   case posts
   case scan
   case scanInTwo
@@ -71,7 +71,7 @@ enum Question: Sendable {
     switch self {
     case .get: "get_ns"
     case .byScore(let limit): "limit\(limit)_ns"
-    case .ofTown, .posts: "limit20_ns"
+    case .usersInTown, .posts: "limit20_ns"
     case .scan: "docs_per_s"
     case .scanInTwo: "two_threads_docs_per_s"
     }
@@ -81,7 +81,7 @@ enum Question: Sendable {
     switch self {
     case .get: 20_000
     case .byScore(let limit): 40_000 / limit
-    case .ofTown, .posts: 2000
+    case .usersInTown, .posts: 2000
     case .scan, .scanInTwo: 1
     }
   }
@@ -99,7 +99,7 @@ enum Question: Sendable {
   }
 
   /// Runs all queries of this kind in a round. Returns the time per query and the sum of all answers.
-  func ask<Database: DocumentEngine>(_ engine: Database, documents: Int) throws -> (seconds: Double, sum: Int)
+  func run<Database: DocumentEngine>(_ engine: Database, documents: Int) throws -> (seconds: Double, sum: Int)
   {
     switch self {
     case .get:
@@ -108,9 +108,9 @@ enum Question: Sendable {
     case .byScore(let limit):
       let scores = (0..<times).map(Self.score)
       return try time { try engine.byScore(from: scores[$0], limit: limit) }
-    case .ofTown:
+    case .usersInTown:
       let towns = (0..<times).map(Self.town)
-      return try time { try engine.ofTown(towns[$0], limit: 20) }
+      return try time { try engine.usersInTown(towns[$0], limit: 20) }
     case .posts:
       let moments = (0..<times).map(Self.moment)
       return try time { try engine.posts(from: moments[$0], limit: 20) }
@@ -128,9 +128,9 @@ enum Question: Sendable {
     case .get:
       return try Self.warmUpNumbers(documents).reduce(0) { try $0 &+ engine.get(Database.key($1)) }
     case .byScore: return try engine.byScore(from: SampleDocument.scores.lowerBound, limit: documents)
-    case .ofTown:
+    case .usersInTown:
       return try (0..<SampleDocument.towns).reduce(0) {
-        try $0 &+ engine.ofTown("Town \($1)", limit: documents)
+        try $0 &+ engine.usersInTown("Town \($1)", limit: documents)
       }
     case .posts: return try engine.posts(from: SampleDocument.firstMoment, limit: documents)
     case .scan, .scanInTwo: return scanned
@@ -141,23 +141,23 @@ enum Question: Sendable {
   /// find them.
   static func warmUpNumbers(_ documents: Int) -> StrideTo<Int> { stride(from: 0, to: documents, by: 7) }
 
-  private func time(_ question: (Int) throws -> Int) throws -> (seconds: Double, sum: Int) {
+  private func time(_ query: (Int) throws -> Int) throws -> (seconds: Double, sum: Int) {
     // Runs all queries once to warm up, because the other variants of each query are also measured after a
     // warm-up.
-    for index in 0..<times { _ = try question(index) }
+    for index in 0..<times { _ = try query(index) }
     var sum = 0
-    let time = try ContinuousClock().measure { for index in 0..<times { sum &+= try question(index) } }
+    let time = try ContinuousClock().measure { for index in 0..<times { sum &+= try query(index) } }
     return (time / .seconds(1) / Double(times), sum)
   }
 }
 
 private struct ReadRound: Engine {
   var type: any DocumentEngine.Type
-  var questions: [Question]
+  var queries: [ReadQuery]
   var name: String { type.name }
 
-  static func all(_ questions: () -> [Question]) -> [any Engine] {
-    Engines.all.map { ReadRound(type: $0, questions: questions()) }
+  static func all(_ queries: () -> [ReadQuery]) -> [any Engine] {
+    Engines.all.map { ReadRound(type: $0, queries: queries()) }
   }
 
   func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
@@ -181,15 +181,15 @@ private struct ReadRound: Engine {
       EngineSetup(cacheBytes: isFull ? options.cacheBytes : options.eighthOfDataBytes))
     var results: [String: Double] = [:]
     // All variants of one workload must have equal sums.
-    if let question = questions.first {
-      let sum = try question.warm(engine, documents: options.documents)
-      try context.answers.note("before \(question)", sum, of: name)
+    if let query = queries.first {
+      let sum = try query.warm(engine, documents: options.documents)
+      try context.answers.note("before \(query)", sum, of: name)
     }
-    for question in questions {
-      let (seconds, sum) = try question.ask(engine, documents: options.documents)
-      try context.answers.note("\(question)", sum, of: name)
-      let isRate = question.metric.hasSuffix("_per_s")
-      results[question.metric] = isRate ? Double(options.documents) / seconds : seconds * 1e9
+    for query in queries {
+      let (seconds, sum) = try query.run(engine, documents: options.documents)
+      try context.answers.note("\(query)", sum, of: name)
+      let isRate = query.metric.hasSuffix("_per_s")
+      results[query.metric] = isRate ? Double(options.documents) / seconds : seconds * 1e9
     }
     try engine.close()
     return results

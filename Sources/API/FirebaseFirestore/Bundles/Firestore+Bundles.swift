@@ -128,7 +128,7 @@ private struct BundleLoad: Sendable {
     case .stream(let stream):
       // Reading the stream may block for a long time, or forever. Termination therefore does not wait for
       // this read.
-      ClientStore.waitingQueue().async { begin(stream.value.everything) }
+      ClientStore.blockingQueue().async { begin(stream.value.everything) }
     }
   }
 

@@ -109,7 +109,7 @@ package final class ClientStore: Sendable {
   }
 
   /// Blocks the caller's thread until the writes up to `write` have finished.
-  func openedNow(after write: UInt64) throws -> LocalView {
+  func openedBlocking(after write: UInt64) throws -> LocalView {
     if state.withLock({ $0.finished < write }) {
       let finished = DispatchSemaphore(value: 0)
       resume(after: write) { finished.signal() }
@@ -209,7 +209,7 @@ package final class ClientStore: Sendable {
 
   /// Runs `body` on the acknowledgement queue: after the writes that were issued before this call have
   /// finished, and before any later write is acknowledged.
-  func inOrder(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
+  func runInOrder(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
     writes.async { [self] in
       let view = Result { () throws(DocumentStoreError) in try openedOnWriteQueue() }
       finishing.async { [self] in enqueueAcknowledgement { body(view) } }
@@ -218,7 +218,7 @@ package final class ClientStore: Sendable {
 
   /// Runs `body` on the write queue, after all operations issued before this call and before all operations
   /// issued later. `body` must not block.
-  func inOrderOfWrites(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
+  func runOnWriteQueue(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
     writes.async { [self] in
       body(Result { () throws(DocumentStoreError) in try openedOnWriteQueue() })
     }
@@ -290,10 +290,10 @@ package final class ClientStore: Sendable {
   }
 
   /// Reads after blocking the caller's thread until the writes up to `write` have finished.
-  func readNow<Value>(
+  func readBlocking<Value>(
     after write: UInt64, _ body: (LocalView) throws(DocumentStoreError) -> Value
   ) throws -> Value {
-    let view = try openedNow(after: write)
+    let view = try openedBlocking(after: write)
     do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }
   }
 
@@ -302,7 +302,7 @@ package final class ClientStore: Sendable {
     _ aggregates: [Aggregate], over query: StructuredQuery, after write: UInt64
   ) async throws -> [StoredValue] {
     let ready = try await read(after: write) { view throws(DocumentStoreError) in
-      try view.readyAggregate(aggregates, over: query)
+      try view.aggregateIfIndexed(aggregates, over: query)
     }
     if let ready { return ready }
     return try await prepared { view throws(DocumentStoreError) in
@@ -351,7 +351,7 @@ package final class ClientStore: Sendable {
     resume(after: write) { [self] in
       writes.async { [self] in
         let view = Result { try openedOnWriteQueue() }
-        let place = (try? view.get()).flatMap { turn?($0) } ?? Self.waitingQueue()
+        let place = (try? view.get()).flatMap { turn?($0) } ?? Self.blockingQueue()
         place.async { [self] in
           done(Result { try body(view.get()) }.mapError(FirestoreErrors.translate(any:)))
           works.leave()
@@ -365,7 +365,7 @@ package final class ClientStore: Sendable {
   /// all operations may wait for the same remote. The priority of the queue differs from that of our other
   /// serial queues. The system limits the number of threads per priority, so blocked operations could
   /// otherwise use up all threads of those queues.
-  static func waitingQueue() -> DispatchQueue {
+  static func blockingQueue() -> DispatchQueue {
     DispatchQueue(label: "dugout.firestore.waiting", qos: .userInitiated)
   }
 

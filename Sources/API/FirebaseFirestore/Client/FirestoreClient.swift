@@ -25,7 +25,7 @@ package protocol FirestoreClient: AnyObject, Sendable {
   var hasRemote: Bool { get }
 
   /// Stops notifying all listeners.
-  func silence()
+  func stopListeners()
 
   /// Waits for the operations in progress, then releases the store for good. Once `mayClose` is signalled,
   /// this call no longer waits for long operations. Those that are still running find the store closed.
@@ -54,7 +54,7 @@ package protocol FirestoreClient: AnyObject, Sendable {
   /// Reads a document for a write that depends on the document's contents. If the remote has accepted all
   /// local writes to the document, this read returns the contents in the cache, because the snapshot of a
   /// query may be older.
-  nonisolated(nonsending) func knownDocument(
+  nonisolated(nonsending) func documentForWrite(
     at path: DocumentPath, after write: UInt64
   ) async throws -> ViewedDocument
 
@@ -83,7 +83,7 @@ package protocol FirestoreClient: AnyObject, Sendable {
     making snapshots: SnapshotMaker<Snapshot>, handler: @escaping Answer<Snapshot>
   ) -> Listening
 
-  /// Creates a listener that is registered with the client until it is removed. `silence` ends it.
+  /// Creates a listener that is registered with the client until it is removed. `stopListeners` ends it.
   func addListener() -> Listening
 
   /// Calls `handler` on `queue`: once after the registration, and then after each round of snapshots. All

@@ -7,7 +7,7 @@ import FirebaseCore
 final class ListenerRegistry: Sendable {
   private struct State {
     /// Whether listeners are no longer notified and new listeners can no longer be registered.
-    var isSilent = false
+    var isStopped = false
     var listeners: [ObjectIdentifier: Listening] = [:]
   }
 
@@ -27,10 +27,10 @@ final class ListenerRegistry: Sendable {
 
   func add(_ listening: Listening) {
     let isLate = state.withLock { state in
-      if !state.isSilent { state.listeners[ObjectIdentifier(listening)] = listening }
-      return state.isSilent
+      if !state.isStopped { state.listeners[ObjectIdentifier(listening)] = listening }
+      return state.isStopped
     }
-    // The listener is stopped here, because `silence` has already run and cannot stop it.
+    // The listener is stopped here, because `stopListeners` has already run and cannot stop it.
     if isLate { listening.stop() }
   }
 
@@ -40,17 +40,17 @@ final class ListenerRegistry: Sendable {
 
   func remove(_ listening: Listening) {
     let removed = state.withLock { $0.listeners.removeValue(forKey: ObjectIdentifier(listening)) }
-    // The listener is released outside the lock, as in `silence`.
+    // The listener is released outside the lock, as in `stopListeners`.
     withExtendedLifetime(removed) {}
   }
 
   /// Stops notifying all listeners.
-  func silence() {
+  func stopListeners() {
     // The listeners are released outside the lock. A closure may hold the last reference to another listener,
     // and the removal of that listener takes the lock.
     let removed = state.withLock { state in
       defer {
-        state.isSilent = true
+        state.isStopped = true
         state.listeners = [:]
       }
       return state.listeners

@@ -53,7 +53,7 @@ package final class Listening: NSObject, Sendable {
 
   /// Calls `body` when the listener is removed for any reason. Calls `body` at once if the listener was
   /// already removed.
-  func atEnd(_ body: @escaping @Sendable () -> Void) {
+  func whenRemoved(_ body: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       if !state.isRemoved { state.onEnd = body }
       return state.isRemoved

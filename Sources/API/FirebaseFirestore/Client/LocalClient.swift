@@ -30,13 +30,13 @@ final class LocalClient: FirestoreClient {
 
   var hasRemote: Bool { false }
 
-  func silence() {
-    listeners.silence()
+  func stopListeners() {
+    listeners.stopListeners()
     announcements.removeAll()
   }
 
   func close(_ mayClose: DispatchSemaphore) {
-    silence()
+    stopListeners()
     store.close(mayClose)
   }
 
@@ -78,7 +78,7 @@ final class LocalClient: FirestoreClient {
     }
   }
 
-  nonisolated(nonsending) func knownDocument(
+  nonisolated(nonsending) func documentForWrite(
     at path: DocumentPath, after write: UInt64
   ) async throws -> ViewedDocument {
     try await document(at: path, source: .default, after: write)
@@ -88,7 +88,7 @@ final class LocalClient: FirestoreClient {
     _ query: StructuredQuery, source: ReadSource, after write: UInt64
   ) async throws -> ViewedDocuments {
     let ready = try await store.read(after: write) { view throws(DocumentStoreError) in
-      try view.readyDocuments(query, source: source)
+      try view.documentsIfIndexed(query, source: source)
     }
     if let ready { return ready }
     return try await store.prepared { view throws(DocumentStoreError) in
@@ -103,7 +103,7 @@ final class LocalClient: FirestoreClient {
   }
 
   func documentNow(at path: DocumentPath, source: ReadSource, after write: UInt64) throws -> ViewedDocument {
-    try store.readNow(after: write) { view throws(DocumentStoreError) in
+    try store.readBlocking(after: write) { view throws(DocumentStoreError) in
       try view.record(at: path, source: source)
     }
   }
@@ -111,7 +111,7 @@ final class LocalClient: FirestoreClient {
   func documentsNow(
     _ query: StructuredQuery, source: ReadSource, after write: UInt64
   ) throws -> ViewedDocuments {
-    try store.readNow(after: write) { view throws(DocumentStoreError) in
+    try store.readBlocking(after: write) { view throws(DocumentStoreError) in
       try view.documents(query, source: source)
     }
   }
@@ -126,7 +126,7 @@ final class LocalClient: FirestoreClient {
     let deliver: @Sendable (Result<LiveSnapshot, DocumentStoreError>) -> Void = { [weak self] result in
       self?.deliver(result, to: listening, making: snapshots, handler: handler)
     }
-    store.inOrder { [store] view in
+    store.runInOrder { [store] view in
       guard !listening.isRemoved else { return }
       do throws(DocumentStoreError) {
         let documents = try view.get().store
@@ -171,7 +171,7 @@ final class LocalClient: FirestoreClient {
   ) -> Listening {
     let listening = listeners.add()
     guard let value else { return listening }
-    store.inOrder { view in
+    store.runInOrder { view in
       let result = view.map { _ in value }.mapError(FirestoreErrors.translate)
       queue.async {
         guard listening.call({ handler(result) }) else { return }
@@ -196,7 +196,7 @@ final class LocalClient: FirestoreClient {
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
     let listening = listeners.add(onRemoval: { [weak announcements] in announcements?.remove($0) })
     let call: @Sendable () -> Void = { listening.call(handler) }
-    store.inOrder { [store, listeners, announcements] _ in
+    store.runInOrder { [store, listeners, announcements] _ in
       store.whenInSync(on: queue) {
         // The first call of an in-sync listener covers every snapshot that was delivered before it. Those
         // snapshots cause no further call.

@@ -47,7 +47,7 @@ struct RemoteAggregate: Sendable {
     guard values.count == aggregates.count else {
       return RemoteRefusal(.answer, "It has \(values.count) values in place of \(aggregates.count).")
     }
-    for (aggregate, value) in zip(aggregates, values) where !aggregate.canBe(value) {
+    for (aggregate, value) in zip(aggregates, values) where !aggregate.canProduce(value) {
       return RemoteRefusal(.answer, "It has a value that \(aggregate.alias) cannot have.")
     }
     return nil

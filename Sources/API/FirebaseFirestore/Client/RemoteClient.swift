@@ -41,10 +41,10 @@ final class RemoteClient: FirestoreClient {
 
   var hasRemote: Bool { true }
 
-  func silence() { listeners.silence() }
+  func stopListeners() { listeners.stopListeners() }
 
   func close(_ mayClose: DispatchSemaphore) {
-    silence()
+    stopListeners()
     requests.endAll()
     store.close(mayClose)
     attached.withLock { $0 = nil }
@@ -67,8 +67,8 @@ final class RemoteClient: FirestoreClient {
 
   /// Runs `body` with the driver, after all operations issued before this call and before all operations
   /// issued later. `body` must not block.
-  private func inOrder(_ body: @escaping @Sendable (Result<SyncDriver, any Error>) -> Void) {
-    store.inOrderOfWrites { [self] view in
+  private func runInOrder(_ body: @escaping @Sendable (Result<SyncDriver, any Error>) -> Void) {
+    store.runOnWriteQueue { [self] view in
       let driver = Result { () throws(DocumentStoreError) in
         _ = try view.get()
         return try openDriver()
@@ -78,7 +78,7 @@ final class RemoteClient: FirestoreClient {
   }
 
   /// Runs `body`, which reads the engine's state, after all operations that were issued before this call.
-  nonisolated(nonsending) private func inspected<Value: Sendable>(
+  nonisolated(nonsending) private func readEngine<Value: Sendable>(
     _ driver: SyncDriver, _ body: @escaping @Sendable (SyncEngine) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
     try await withCheckedThrowingContinuation { answer in
@@ -127,7 +127,7 @@ final class RemoteClient: FirestoreClient {
   }
 
   func waitForPendingWrites(_ done: @escaping Answer<Void>) {
-    inOrder { driver in
+    runInOrder { driver in
       switch driver {
       case .failure(let error): done(.failure(error))
       case .success(let driver): driver.waitForPendingWrites(Self.completion(done))
@@ -161,18 +161,18 @@ final class RemoteClient: FirestoreClient {
       let snapshot = try await first(of: StructuredQuery(.document(path)), driver)
       return try RemoteReads.document(path, snapshot, source: source)
     }
-    let known = try await inspected(driver) { engine throws(DocumentStoreError) in
+    let known = try await readEngine(driver) { engine throws(DocumentStoreError) in
       try engine.local.document(path)
     }
     return try RemoteReads.cached(known)
   }
 
-  nonisolated(nonsending) func knownDocument(
+  nonisolated(nonsending) func documentForWrite(
     at path: DocumentPath, after write: UInt64
   ) async throws -> ViewedDocument {
     let driver = try await openedDriver(after: write)
     let (snapshot, known) = try await answer { done in
-      driver.firstKnown(at: path) { done($0.mapError(FirestoreErrors.translate)) }
+      driver.firstConfirmed(at: path) { done($0.mapError(FirestoreErrors.translate)) }
     }
     return try RemoteReads.document(path, snapshot, known: known)
   }
@@ -190,7 +190,7 @@ final class RemoteClient: FirestoreClient {
     guard source == .cache else {
       return try RemoteReads.documents(try await first(of: query, driver), source)
     }
-    return try await inspected(driver) { engine throws(DocumentStoreError) in
+    return try await readEngine(driver) { engine throws(DocumentStoreError) in
       RemoteReads.cached(try engine.local.documents(query))
     }
   }
@@ -233,8 +233,8 @@ final class RemoteClient: FirestoreClient {
   // The blocking reads below use the local cache only, and never wait for the remote.
 
   func documentNow(at path: DocumentPath, source: ReadSource, after write: UInt64) throws -> ViewedDocument {
-    guard source != .server else { throw RemoteReads.notOnThisThread }
-    let viewed = try store.readNow(after: write) { view throws(DocumentStoreError) in
+    guard source != .server else { throw RemoteReads.blockingServerRead }
+    let viewed = try store.readBlocking(after: write) { view throws(DocumentStoreError) in
       try view.record(at: path, source: .cache)
     }
     guard viewed.record == nil, let driver = attached.withLock({ $0 }) else { return viewed }
@@ -247,8 +247,8 @@ final class RemoteClient: FirestoreClient {
   func documentsNow(
     _ query: StructuredQuery, source: ReadSource, after write: UInt64
   ) throws -> ViewedDocuments {
-    guard source != .server else { throw RemoteReads.notOnThisThread }
-    return try store.readNow(after: write) { view throws(DocumentStoreError) in
+    guard source != .server else { throw RemoteReads.blockingServerRead }
+    return try store.readBlocking(after: write) { view throws(DocumentStoreError) in
       try view.documents(query, source: .cache)
     }
   }
@@ -272,7 +272,7 @@ final class RemoteClient: FirestoreClient {
       }
     }
     let fail: @Sendable (any Error) -> Void = { deliver(.failure(FirestoreErrors.translate(any: $0)), true) }
-    inOrder { [store] driver in
+    runInOrder { [store] driver in
       guard !listening.isRemoved else { return }
       do {
         let driver = try driver.get()
@@ -309,7 +309,7 @@ final class RemoteClient: FirestoreClient {
         if case .failure = result { listening.remove() }
       }
     }
-    inOrder { driver in
+    runInOrder { driver in
       guard !listening.isRemoved else { return }
       switch driver {
       case .failure(let error): deliver(.failure(error))
@@ -321,7 +321,7 @@ final class RemoteClient: FirestoreClient {
 
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
     let listening = listeners.add()
-    inOrder { driver in
+    runInOrder { driver in
       guard case .success(let driver) = driver, !listening.isRemoved else { return }
       let id = driver.listenToSync { queue.async { listening.call(handler) } }
       listening.attach { driver.unlistenToSync(id) }
@@ -339,7 +339,7 @@ final class RemoteClient: FirestoreClient {
     listeners.add(listening)
     // Termination does not end a listener that is registered after it, so this listener must be removed here.
     guard isAlive() else { return listening.remove() }
-    inOrder { driver in
+    runInOrder { driver in
       switch driver {
       case .failure(let error): handler(.failure(error))
       case .success(let driver):
@@ -354,7 +354,7 @@ final class RemoteClient: FirestoreClient {
   // MARK: The remote
 
   func send(_ event: SyncEvent, _ done: @escaping Answer<Void>) {
-    inOrder { driver in
+    runInOrder { driver in
       switch driver {
       case .failure(let error): done(.failure(error))
       case .success(let driver): driver.send(event, Self.completion(done))
@@ -363,7 +363,7 @@ final class RemoteClient: FirestoreClient {
   }
 
   nonisolated(nonsending) func pendingWrites() async throws -> [PendingWriteBatch] {
-    try await inspected(try await openedDriver(after: lastIssuedWrite)) { engine in
+    try await readEngine(try await openedDriver(after: lastIssuedWrite)) { engine in
       let sentCount = engine.progress.sentCount
       return engine.pendingBatches.enumerated().map { position, batch in
         PendingWriteBatch(batch: batch, isSent: position < sentCount)
@@ -374,7 +374,8 @@ final class RemoteClient: FirestoreClient {
   nonisolated(nonsending) func evict(
     _ query: StructuredQuery, before limit: StoredTimestamp
   ) async throws -> Int {
-    try await inspected(try await openedDriver(after: lastIssuedWrite)) { engine throws(DocumentStoreError) in
+    try await readEngine(try await openedDriver(after: lastIssuedWrite)) {
+      engine throws(DocumentStoreError) in
       try engine.evict(query, before: limit)
     }
   }

@@ -38,7 +38,7 @@ final class RemoteReply<Value: Sendable>: Sendable {
       guard case .failure(RemoteReply<Void>.unanswered) = reply else { return end(reply) }
       end(.failure(limit.unanswered))
     }
-    limit.follow { [weak self] in self?.take(.failure(Self.unanswered)) }
+    limit.setCancellation { [weak self] in self?.take(.failure(Self.unanswered)) }
   }
 
   func take(_ reply: Reply) {
@@ -54,7 +54,7 @@ final class RemoteReply<Value: Sendable>: Sendable {
 /// counts only the time in which the call waits for the remote, not the time in the user's own code.
 final class RemoteTimeLimit: Sendable {
   private struct State {
-    var left: Double
+    var remaining: Double
     /// The error that ended the limit early; nil if the limit has not been ended early.
     var end: RemoteError?
     /// Cancels the most recent request.
@@ -68,21 +68,21 @@ final class RemoteTimeLimit: Sendable {
   /// Creates a time limit of `seconds` for all requests together and of `each` seconds for a single request.
   init(seconds: Double, each: Double = 60) {
     secondsEach = each
-    state = Locked(State(left: seconds))
+    state = Locked(State(remaining: seconds))
   }
 
-  var isOver: Bool { state.withLock { $0.end != nil || $0.left <= 0 } }
+  var isOver: Bool { state.withLock { $0.end != nil || $0.remaining <= 0 } }
 
-  var secondsForOne: Double { state.withLock { $0.end != nil ? 0 : min(secondsEach, max(0, $0.left)) } }
+  var secondsForOne: Double { state.withLock { $0.end != nil ? 0 : min(secondsEach, max(0, $0.remaining)) } }
 
   /// The error for a request that timed out, or the error that ended the limit early.
   var unanswered: RemoteError { state.withLock { $0.end } ?? RemoteReply<Void>.unanswered }
 
-  func spend(_ seconds: Double) { state.withLock { $0.left -= seconds } }
+  func spend(_ seconds: Double) { state.withLock { $0.remaining -= seconds } }
 
   /// Stores `cancel`, which is called if the limit is ended early. A later call of this method replaces
   /// `cancel`. If the limit has already been ended, `cancel` is called at once.
-  func follow(_ cancel: @escaping @Sendable () -> Void) {
+  func setCancellation(_ cancel: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
       state.cancel = cancel
       return state.end != nil
@@ -90,8 +90,8 @@ final class RemoteTimeLimit: Sendable {
     if hasEnded { cancel() }
   }
 
-  /// Pauses for `seconds` and returns whether any time is left. The pause does not count toward the limit.
-  /// Ending the limit early also ends the pause.
+  /// Pauses for `seconds` and returns whether any time is remaining. The pause does not count toward the
+  /// limit. Ending the limit early also ends the pause.
   func pause(_ seconds: Double) -> Bool {
     if !isOver { _ = ended.wait(timeout: .now() + seconds) }
     return !isOver

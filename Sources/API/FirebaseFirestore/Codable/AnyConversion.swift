@@ -33,7 +33,7 @@ package enum UserData {
   /// The context of a value that is not the value of a field.
   package enum Place: Sendable {
     /// A single value, such as an operand of a filter.
-    case alone
+    case single
     /// An element of an array, such as an operand of an array union.
     case inArray
     /// An element of a list that may contain arrays: a list of operands, or the values of a cursor.
@@ -42,7 +42,7 @@ package enum UserData {
 
   /// Converts a value without sentinels.
   package static func stored(
-    from any: Any, place: Place = .alone, in firestore: Firestore?
+    from any: Any, place: Place = .single, in firestore: Firestore?
   ) throws(UserDataError) -> StoredValue {
     let value: CodedValue
     do throws(UserDataError) {

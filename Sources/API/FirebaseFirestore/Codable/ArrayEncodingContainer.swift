@@ -24,14 +24,14 @@ struct ArrayEncodingContainer: UnkeyedEncodingContainer {
   func nestedContainer<NestedKey: CodingKey>(
     keyedBy type: NestedKey.Type
   ) -> KeyedEncodingContainer<NestedKey> {
-    given().container(keyedBy: type)
+    childEncoder().container(keyedBy: type)
   }
 
-  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { given().unkeyedContainer() }
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { childEncoder().unkeyedContainer() }
 
-  func superEncoder() -> any Encoder { given() }
+  func superEncoder() -> any Encoder { childEncoder() }
 
-  private func given() -> ValueEncoder {
+  private func childEncoder() -> ValueEncoder {
     let index = count
     array.elements.append(.map(CodedMap()))
     return encoder.child(at: IndexKey(index), in: .element(array, index))

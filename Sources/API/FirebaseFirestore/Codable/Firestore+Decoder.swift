@@ -80,7 +80,7 @@ extension Firestore {
     /// value. A type that reads no field at all is rejected too.
     private func fromNull<T: Decodable>(_ type: T.Type, _ decoder: ValueDecoder) throws -> T {
       let value = try type.init(from: decoder)
-      guard decoder.isAskedForValue else { throw decoder.mismatch(type, decoder.value, at: nil) }
+      guard decoder.usesSingleValue else { throw decoder.mismatch(type, decoder.value, at: nil) }
       return value
     }
   }

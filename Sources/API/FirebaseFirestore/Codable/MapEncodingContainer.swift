@@ -40,9 +40,9 @@ struct MapEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     nested(key).unkeyedContainer()
   }
 
-  func superEncoder() -> any Encoder { given(NameKey.super) }
+  func superEncoder() -> any Encoder { childEncoder(NameKey.super) }
 
-  func superEncoder(forKey key: Key) -> any Encoder { given(key) }
+  func superEncoder(forKey key: Key) -> any Encoder { childEncoder(key) }
 
   /// Returns the encoder of a nested value. If a container was opened earlier with this key, the encoder
   /// continues that container.
@@ -51,7 +51,7 @@ struct MapEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     return encoder.child(at: key, in: .field(map, name), over: map[name])
   }
 
-  private func given(_ key: any CodingKey) -> ValueEncoder {
+  private func childEncoder(_ key: any CodingKey) -> ValueEncoder {
     let name = name(of: key)
     map.append(name, .map(CodedMap()))
     return encoder.child(at: key, in: .field(map, name))

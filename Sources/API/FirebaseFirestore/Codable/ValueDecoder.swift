@@ -10,7 +10,7 @@ final class ValueDecoder: Decoder {
   /// case.
   let keysAreExact: Bool
   /// Whether the type has requested a single-value container.
-  private(set) var isAskedForValue = false
+  private(set) var usesSingleValue = false
 
   private let parent: ValueDecoder?
   private let key: (any CodingKey)?
@@ -82,7 +82,7 @@ final class ValueDecoder: Decoder {
   }
 
   func singleValueContainer() -> any SingleValueDecodingContainer {
-    isAskedForValue = true
+    usesSingleValue = true
     return self
   }
 

@@ -42,7 +42,7 @@ extension Firestore {
       let teardown = app.addTeardown {
         instance.forget()
         // The deletion of an app must not complete before its stores are closed.
-        instance.endNow()
+        instance.terminateAndWait()
       }
       instance.keep(teardown)
     }

@@ -84,8 +84,8 @@ extension Firestore {
   public func terminate(completion: (((any Error)?) -> Void)? = nil) {
     forget()
     end()
-    let tell = told { (_: Void?, error) in completion?(error) }
-    ending.notify(queue: endQueue) { tell(.success(())) }
+    let complete = told { (_: Void?, error) in completion?(error) }
+    ending.notify(queue: endQueue) { complete(.success(())) }
   }
 
   /// Terminates the instance and returns when the store is closed. Later calls of the instance trap.
@@ -110,7 +110,7 @@ extension Firestore {
   }
 
   private func clear(_ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
-    let place = idlePlace
+    let place = closedStoreAddress
     ending.notify(queue: endQueue) {
       done(
         Result {

@@ -141,7 +141,7 @@ public final class Firestore: NSObject, Sendable {
   }
 
   /// The store's address; nil while a client is open.
-  var idlePlace: StoreAddress? {
+  var closedStoreAddress: StoreAddress? {
     state.withLock { $0.client == nil ? $0.settings : nil }.map { place($0) }
   }
 
@@ -178,7 +178,7 @@ public final class Firestore: NSObject, Sendable {
     }
     removeTeardownAtEnd()
     guard let client else { return }
-    client.silence()
+    client.stopListeners()
     endQueue.async { [ending, mayClose] in
       client.close(mayClose)
       ending.leave()
@@ -187,7 +187,7 @@ public final class Firestore: NSObject, Sendable {
 
   /// Terminates the instance and returns when the store is closed. Does not wait for transactions, because
   /// a transaction's block may need the calling thread or run on it.
-  func endNow() {
+  func terminateAndWait() {
     mayClose.signal()
     end()
     ending.wait()

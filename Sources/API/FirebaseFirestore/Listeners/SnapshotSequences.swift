@@ -130,7 +130,7 @@ private enum SnapshotStream {
         case .failure(let error): continuation.finish(throwing: error)
         }
       }
-      registration.atEnd { continuation.finish() }
+      registration.whenRemoved { continuation.finish() }
       continuation.onTermination = { _ in registration.remove() }
     }
   }

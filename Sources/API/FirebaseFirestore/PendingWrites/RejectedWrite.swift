@@ -67,7 +67,7 @@ extension Firestore {
         case .failure(let error): continuation.finish(throwing: error)
         }
       }
-      registration.atEnd { continuation.finish() }
+      registration.whenRemoved { continuation.finish() }
       continuation.onTermination = { _ in registration.remove() }
     }
   }

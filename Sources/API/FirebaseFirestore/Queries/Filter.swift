@@ -117,7 +117,7 @@ extension Filter.Condition {
       let nests = `operator` == .isIn || `operator` == .notIn
       return .field(
         field, `operator`,
-        try UserData.stored(from: operand, place: nests ? .inList : .alone, in: firestore))
+        try UserData.stored(from: operand, place: nests ? .inList : .single, in: firestore))
     }
   }
 }

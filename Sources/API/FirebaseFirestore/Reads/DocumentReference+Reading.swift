@@ -28,12 +28,12 @@ extension DocumentReference {
   }
 
   /// Reads the document for a write that depends on its contents.
-  func readKnown(
+  func readForWrite(
     through client: any FirestoreClient, _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) {
     let path = Result { try storedPath }
     client.read(firestore.told(completion)) { [self] write in
-      DocumentSnapshot(self, try await client.knownDocument(at: try path.get(), after: write))
+      DocumentSnapshot(self, try await client.documentForWrite(at: try path.get(), after: write))
     }
   }
 

@@ -27,12 +27,12 @@ extension Firestore {
       isOver = body(result) || result.failure != nil
       if isOver { listening.remove() }
     }
-    let tell: @Sendable (Result<String?, any Error>) -> Void = { result in
+    let complete: @Sendable (Result<String?, any Error>) -> Void = { result in
       queue.async { callback(result) }
     }
-    listening.atEnd { tell(.failure(Self.ended)) }
+    listening.whenRemoved { complete(.failure(Self.ended)) }
     guard let client else { return listening.stop() }
-    client.followUser(listening, while: { (try? checkLiving()) != nil }, handler: tell)
+    client.followUser(listening, while: { (try? checkLiving()) != nil }, handler: complete)
   }
 
   fileprivate static var ended: any Error {
@@ -51,20 +51,20 @@ extension DocumentReference {
 
   /// Reads the document for a write that requires the document to be unchanged since this read
   /// (`LayerRequirement.unchanged`). If writes of the document were just accepted, the result includes them.
-  package func getKnownDocumentOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
+  package func getDocumentForWriteOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
     guard let client = try? firestore.livingClient() else {
       return firestore.told(completion)(.failure(Firestore.ended))
     }
-    readKnown(through: client, completion)
+    readForWrite(through: client, completion)
   }
 }
 
 extension Query {
   /// Runs the query like `getDocuments(completion:)`.
   package func getDocumentsOrFail(_ completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
-    let tell = firestore.told(completion)
-    guard let client = try? firestore.livingClient() else { return tell(.failure(Firestore.ended)) }
-    read(.default, through: client, done: tell)
+    let complete = firestore.told(completion)
+    guard let client = try? firestore.livingClient() else { return complete(.failure(Firestore.ended)) }
+    read(.default, through: client, done: complete)
   }
 
   /// Listens like `addSnapshotListener(_:)`. After termination, the listener receives an error and this

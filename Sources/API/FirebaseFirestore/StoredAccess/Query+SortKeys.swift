@@ -37,7 +37,7 @@ extension Query {
     onEnd: (@Sendable () -> Void)? = nil
   ) -> any ListenerRegistration {
     let listening = listen(.metadata(true), on: queue, handler)
-    if let onEnd { listening.atEnd(onEnd) }
+    if let onEnd { listening.whenRemoved(onEnd) }
     return listening
   }
 }

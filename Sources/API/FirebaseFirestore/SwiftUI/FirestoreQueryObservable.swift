@@ -29,21 +29,21 @@ public enum DecodingFailureStrategy: Sendable {
 /// only on the callback queue. By default, this is the main queue, as views require.
 public final class FirestoreQueryObservable<Items>: Observable {
   private let firestore: () -> Firestore
-  private let make: (Result<QuerySnapshot, any Error>, DecodingFailureStrategy) -> Made
+  private let make: (Result<QuerySnapshot, any Error>, DecodingFailureStrategy) -> DecodedItems
   private let registrar = ObservationRegistrar()
   private var registration: (any ListenerRegistration)?
   private var known: Items
   private var chosen: FirestoreQueryConfiguration
 
   /// The items and the error that result from a snapshot.
-  private struct Made {
+  private struct DecodedItems {
     var items: Items
     var error: (any Error)?
   }
 
   private init(
     _ configuration: FirestoreQueryConfiguration, _ firestore: @escaping () -> Firestore, start: Items,
-    _ make: @escaping (Result<QuerySnapshot, any Error>, DecodingFailureStrategy) -> Made
+    _ make: @escaping (Result<QuerySnapshot, any Error>, DecodingFailureStrategy) -> DecodedItems
   ) {
     chosen = configuration
     self.firestore = firestore
@@ -58,7 +58,7 @@ public final class FirestoreQueryObservable<Items>: Observable {
   ) where Items == [Value] {
     self.init(configuration, firestore, start: []) { result, strategy in
       let (values, error) = decoded(Value.self, result)
-      return Made(items: error != nil && strategy == .raise ? [] : values, error: error)
+      return DecodedItems(items: error != nil && strategy == .raise ? [] : values, error: error)
     }
   }
 
@@ -69,9 +69,9 @@ public final class FirestoreQueryObservable<Items>: Observable {
     self.init(configuration, firestore, start: .success([])) { result, strategy in
       let (values, error) = decoded(Value.self, result)
       if let error, strategy == .raise || (try? result.get()) == nil {
-        return Made(items: .failure(error), error: error)
+        return DecodedItems(items: .failure(error), error: error)
       }
-      return Made(items: .success(values), error: error)
+      return DecodedItems(items: .success(values), error: error)
     }
   }
 

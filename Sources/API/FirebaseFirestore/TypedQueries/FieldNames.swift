@@ -24,9 +24,9 @@ struct PropertyField {
 
 enum FieldNames {
   /// A cache, because each search decodes the type once per field.
-  private static let known = Locked(Known())
+  private static let cache = Locked(Cache())
 
-  private struct Known: @unchecked Sendable {
+  private struct Cache: @unchecked Sendable {
     // Unchecked, because key paths are not declared `Sendable`. They never change.
     var fields: [Key: PropertyField] = [:]
   }
@@ -46,7 +46,7 @@ enum FieldNames {
     case .custom: ProgrammerError.trap("Key paths cannot be followed through a custom strategy for keys.")
     }
     let key = Key(property: property, convertsKeys: convertsKeys)
-    if let field = known.withLock({ $0.fields[key] }) { return field }
+    if let field = cache.withLock({ $0.fields[key] }) { return field }
     guard let (names, isTimestamp) = find(property, firestore) else {
       ProgrammerError.trap(
         "The field of \(property) cannot be found by decoding \(Model.self). Use the methods of query with names."
@@ -54,7 +54,7 @@ enum FieldNames {
     }
     let stored = names == ["__name__"] || !convertsKeys ? names : names.map(SnakeCase.encode)
     let field = PropertyField(path: StoredFieldPath(unchecked: stored), isTimestamp: isTimestamp)
-    known.withLock { $0.fields[key] = field }
+    cache.withLock { $0.fields[key] = field }
     return field
   }
 
@@ -62,30 +62,30 @@ enum FieldNames {
     _ property: KeyPath<Model, Value>, _ firestore: Firestore
   ) -> (names: [String], isTimestamp: Bool)? {
     let documents = ProbeDocuments(firestore)
-    func finding(_ marked: [String]?, isUnusual: Bool = false) -> Finding? {
-      Finding(property, ProbeNotes(documents, marked: marked, isUnusual: isUnusual))
+    func probe(_ marked: [String]?, isUnusual: Bool = false) -> ProbeResult? {
+      ProbeResult(property, ProbeNotes(documents, marked: marked, isUnusual: isUnusual))
     }
-    guard let plain = finding(nil) else { return nil }
+    guard let plain = probe(nil) else { return nil }
     let different = plain.notes.leaves.filter { leaf in
-      finding(leaf).map { $0.text != plain.text } ?? false
+      probe(leaf).map { $0.text != plain.text } ?? false
     }
     guard var common = different.first else { return nil }
     for leaf in different {
       common = Array(zip(common, leaf).prefix { $0 == $1 }.map(\.0))
     }
     // If a type cannot decode the unusual values, only the other decodings are used.
-    let findings =
-      [plain] + different.compactMap { finding($0) } + different.compactMap { finding($0, isUnusual: true) }
+    let probes =
+      [plain] + different.compactMap { probe($0) } + different.compactMap { probe($0, isUnusual: true) }
     // The property may be decoded from a nested field. Use the first path whose value the property has.
     let paths = common.indices.map { Array(common[...$0]) }
-    guard let names = paths.first(where: { path in findings.allSatisfy { $0.isOwn(path) } }) else {
+    guard let names = paths.first(where: { path in probes.allSatisfy { $0.matchesValue(path) } }) else {
       return nil
     }
     return (names, plain.notes.values[names, default: []].contains { $0 is any ServerTimestampProperty })
   }
 
   /// The result of decoding with given probe values.
-  private struct Finding {
+  private struct ProbeResult {
     let notes: ProbeNotes
     let text: String
 
@@ -98,6 +98,6 @@ enum FieldNames {
 
     /// Whether the property has exactly the value supplied at `path`. A property computed from that value
     /// has no field.
-    func isOwn(_ path: [String]) -> Bool { notes.wasGiven(text, at: path) }
+    func matchesValue(_ path: [String]) -> Bool { notes.didReturn(text, at: path) }
   }
 }

@@ -36,13 +36,13 @@ final class ProbeNotes {
   func note(_ value: Any, at path: [String]) { values[path, default: []].append(value) }
 
   /// Records a field. Returns whether it gets the different value.
-  func leaf(_ path: [String]) -> Bool {
+  func recordLeaf(_ path: [String]) -> Bool {
     if !leaves.contains(path) { leaves.append(path) }
     return path == marked
   }
 
   /// Whether a value with this text was returned at `path`, directly or inside a wrapper.
-  func wasGiven(_ text: String, at path: [String]) -> Bool {
+  func didReturn(_ text: String, at path: [String]) -> Bool {
     let isLeaf = leaves.contains(path)
     return values[path, default: []].contains { value in
       Self.text(value) == text || Self.parts(of: value, isLeaf).contains { Self.text($0) == text }
@@ -104,14 +104,14 @@ struct ProbeDecoder: Decoder {
   }
 
   func unkeyedContainer() -> any UnkeyedDecodingContainer {
-    ProbeElements(decoder: self, count: notes.leaf(path) ? notes.isUnusual ? 4 : 1 : 0)
+    ProbeElements(decoder: self, count: notes.recordLeaf(path) ? notes.isUnusual ? 4 : 1 : 0)
   }
 
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
   func value<T: Decodable>(_ type: T.Type) throws -> T {
     if let property = type as? any DocumentIDProperty.Type {
-      let isMarked = notes.leaf(["__name__"])
+      let isMarked = notes.recordLeaf(["__name__"])
       if let value = try property.init(of: notes.document(isMarked: isMarked)) as? T {
         notes.note(value, at: ["__name__"])
         return value
@@ -125,7 +125,7 @@ struct ProbeDecoder: Decoder {
   /// Returns a probe value; nil for a type that must decode itself.
   private func known<T>(_ type: T.Type) -> T? {
     func pick<Leaf>(_ plain: Leaf, _ other: Leaf, unusual: Leaf? = nil) -> T? {
-      guard notes.leaf(path) else { return plain as? T }
+      guard notes.recordLeaf(path) else { return plain as? T }
       return (notes.isUnusual ? unusual ?? other : other) as? T
     }
     switch type {
@@ -133,7 +133,8 @@ struct ProbeDecoder: Decoder {
     case is Bool.Type: return pick(false, true)
     case is Double.Type: return pick(0.0, 1.0, unusual: 0.625)
     case is Float.Type: return pick(Float(0), Float(1), unusual: Float(0.625))
-    case let integer as any FixedWidthInteger.Type: return number(integer, isMarked: notes.leaf(path)) as? T
+    case let integer as any FixedWidthInteger.Type:
+      return number(integer, isMarked: notes.recordLeaf(path)) as? T
     case is Date.Type: return pick(Self.date(0), Self.date(1), unusual: Self.date(1_000_000_000.625))
     case is Data.Type: return pick(Data(), Data([1]), unusual: Data([1, 255, 0]))
     case is URL.Type: return pick(URL(fileURLWithPath: "/one"), URL(fileURLWithPath: "/other"))
@@ -143,8 +144,8 @@ struct ProbeDecoder: Decoder {
     case is GeoPoint.Type: return pick(Self.places.0, Self.places.1)
     case is VectorValue.Type: return pick(Self.vectors.0, Self.vectors.1)
     case is DocumentReference.Type:
-      return notes.document(isMarked: notes.leaf(path)) as? T
-    case let cases as any CaseIterable.Type: return first(of: cases, isMarked: notes.leaf(path)) as? T
+      return notes.document(isMarked: notes.recordLeaf(path)) as? T
+    case let cases as any CaseIterable.Type: return first(of: cases, isMarked: notes.recordLeaf(path)) as? T
     default: return nil
     }
   }
@@ -181,29 +182,31 @@ private struct ProbeFields<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var codingPath: [any CodingKey] { decoder.codingPath }
 
   /// The keys, which only a dictionary reads. A dictionary is a single field.
-  var allKeys: [Key] { decoder.notes.leaf(decoder.path) ? [Key(stringValue: "key")].compactMap { $0 } : [] }
+  var allKeys: [Key] {
+    decoder.notes.recordLeaf(decoder.path) ? [Key(stringValue: "key")].compactMap { $0 } : []
+  }
 
   func contains(_ key: Key) -> Bool { decoder.path.count < ProbeNotes.depthMax }
 
   func decodeNil(forKey key: Key) -> Bool { false }
 
-  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try below(key).value(type) }
+  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try childDecoder(key).value(type) }
 
   func nestedContainer<NestedKey: CodingKey>(
     keyedBy type: NestedKey.Type, forKey key: Key
   ) -> KeyedDecodingContainer<NestedKey> {
-    below(key).container(keyedBy: type)
+    childDecoder(key).container(keyedBy: type)
   }
 
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer {
-    below(key).unkeyedContainer()
+    childDecoder(key).unkeyedContainer()
   }
 
-  func superDecoder() -> any Decoder { below(NameKey.super) }
+  func superDecoder() -> any Decoder { childDecoder(NameKey.super) }
 
-  func superDecoder(forKey key: Key) -> any Decoder { below(key) }
+  func superDecoder(forKey key: Key) -> any Decoder { childDecoder(key) }
 
-  private func below(_ key: any CodingKey) -> ProbeDecoder {
+  private func childDecoder(_ key: any CodingKey) -> ProbeDecoder {
     ProbeDecoder(decoder.notes, decoder.path + [key.stringValue])
   }
 }

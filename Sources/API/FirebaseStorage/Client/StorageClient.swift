@@ -198,7 +198,7 @@ package final class StorageClient: Sendable {
 
   /// Runs cleanup of a transfer on a queue. Closing waits for the cleanup for a limited time before it stops
   /// the sync.
-  func clean(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+  func runCleanup(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     cleaning.enter()
     work(on: queue) { [cleaning] in
       body()
@@ -208,7 +208,7 @@ package final class StorageClient: Sendable {
 
   /// Runs `body` and counts it as work on the store. If the client is closed, returns false and does not run
   /// `body`.
-  func doing(_ body: () -> Void) -> Bool {
+  func performIfOpen(_ body: () -> Void) -> Bool {
     let mayBegin = state.withLock { state in
       if !state.isClosed { work.enter() }
       return !state.isClosed
@@ -220,8 +220,8 @@ package final class StorageClient: Sendable {
     return true
   }
 
-  /// Registers `end`, which is called when the client is closed, unless `forget` was called before.
-  func remember(_ transfer: AnyObject, end: @escaping @Sendable () -> Void) {
+  /// Registers `end`, which is called when the client is closed, unless `unregister` was called before.
+  func register(_ transfer: AnyObject, end: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
       state.transfers[ObjectIdentifier(transfer)] = end
       return state.isClosed
@@ -229,7 +229,7 @@ package final class StorageClient: Sendable {
     if isLate { end() }
   }
 
-  func forget(_ transfer: AnyObject) {
+  func unregister(_ transfer: AnyObject) {
     state.withLock { $0.transfers[ObjectIdentifier(transfer)] = nil }
   }
 }

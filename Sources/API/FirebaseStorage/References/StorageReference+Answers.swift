@@ -12,7 +12,7 @@ extension StorageReference {
     _ completion: ((Value?, (any Error)?) -> Void)?,
     _ body: @escaping @Sendable () throws(StorageError) -> Value
   ) {
-    storage.client.perform(finishing(handing(completion), body))
+    storage.client.perform(finishing(onCallbackQueue(completion), body))
   }
 
   nonisolated(nonsending) func answered<Value: Sendable>(
@@ -39,18 +39,18 @@ extension StorageReference {
     _ completion: ((Value?, (any Error)?) -> Void)?,
     later body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void
   ) {
-    performing(handing(completion), body)
+    performRemotely(onCallbackQueue(completion), body)
   }
 
   nonisolated(nonsending) func answered<Value: Sendable>(
     later body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void
   ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-      performing({ continuation.resume(with: $0) }, body)
+      performRemotely({ continuation.resume(with: $0) }, body)
     }
   }
 
-  private func performing<Value>(
+  private func performRemotely<Value>(
     _ finish: @escaping Finish<Value>,
     _ body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void
   ) {
@@ -60,7 +60,7 @@ extension StorageReference {
     }
   }
 
-  private func handing<Value: Sendable>(
+  private func onCallbackQueue<Value: Sendable>(
     _ completion: ((Value?, (any Error)?) -> Void)?
   ) -> Finish<Value> {
     storage.callbackQueue.passing { completion?($0, $1) }

@@ -80,7 +80,7 @@ extension StorageReference {
     completion: ((StorageTaskSnapshot) -> Void)? = nil
   ) -> StorageDownloadTask {
     let worker = DownloadWorker(
-      storage.client, path, target: target, patience: Storage.microseconds(storage.maxDownloadRetryTime))
+      storage.client, path, target: target, timeout: Storage.microseconds(storage.maxDownloadRetryTime))
     let transfer = Transfer(worker, storage.client, callbackQueue: storage.callbackQueue, metadata: nil)
     let task = StorageDownloadTask(self, transfer)
     if let onProgress { task.observe(.progress) { onProgress($0.progress) } }

@@ -15,7 +15,7 @@ extension StorageReference {
 
   /// Reads the metadata of the object.
   public func getMetadata(completion: @escaping (StorageMetadata?, (any Error)?) -> Void) {
-    answer(completion, later: { [self] finish throws(StorageError) in try metadataNow(finish) })
+    answer(completion, later: { [self] finish throws(StorageError) in try performMetadata(finish) })
   }
 
   /// Reads the metadata of the object.
@@ -25,7 +25,7 @@ extension StorageReference {
 
   /// Reads the metadata of the object.
   nonisolated(nonsending) public func getMetadata() async throws -> StorageMetadata {
-    try await answered(later: { [self] finish throws(StorageError) in try metadataNow(finish) })
+    try await answered(later: { [self] finish throws(StorageError) in try performMetadata(finish) })
   }
 
   /// Sets the values that are present in `metadata`. Clears the values that `metadata` contained when it was
@@ -34,7 +34,7 @@ extension StorageReference {
     _ metadata: StorageMetadata, completion: ((StorageMetadata?, (any Error)?) -> Void)?
   ) {
     let update = metadata.update
-    answer(completion, later: { [self] finish throws(StorageError) in try updateNow(update, finish) })
+    answer(completion, later: { [self] finish throws(StorageError) in try performUpdate(update, finish) })
   }
 
   /// Changes the writable metadata. The content is unchanged.
@@ -50,10 +50,11 @@ extension StorageReference {
     _ metadata: StorageMetadata
   ) async throws -> StorageMetadata {
     let update = metadata.update
-    return try await answered(later: { [self] finish throws(StorageError) in try updateNow(update, finish) })
+    return try await answered(later: { [self] finish throws(StorageError) in try performUpdate(update, finish)
+    })
   }
 
-  private func metadataNow(_ finish: @escaping Finish<StorageMetadata>) throws(StorageError) {
+  private func performMetadata(_ finish: @escaping Finish<StorageMetadata>) throws(StorageError) {
     let notFound = notFound
     try known { found in
       finish(
@@ -67,7 +68,7 @@ extension StorageReference {
     }
   }
 
-  private func updateNow(
+  private func performUpdate(
     _ update: AttributeChanges, _ finish: @escaping Finish<StorageMetadata>
   ) throws(StorageError) {
     let (client, bucket, path) = (storage.client, bucket, fullPath)
@@ -82,8 +83,8 @@ extension StorageReference {
         }
       case .success(.remoteOnly):
         // Only the remote has the object, so the change is sent to the remote directly and is not queued.
-        let patience = Storage.microseconds(storage.maxOperationRetryTime)
-        sync.updateAtRemote(place, update, patience: patience) { result in
+        let timeout = Storage.microseconds(storage.maxOperationRetryTime)
+        sync.updateAtRemote(place, update, timeout: timeout) { result in
           finish(
             result.mapError { StorageErrors.translate($0, bucket, object: path) }.flatMap { object in
               object.map { .success(StorageMetadata($0)) } ?? .failure(notFound)
@@ -101,10 +102,10 @@ extension StorageReference {
   ) throws(StorageError) {
     let (client, bucket, path) = (storage.client, bucket, fullPath)
     let isWaiting = client.waitsForRemote
-    let patience = Storage.microseconds(storage.maxOperationRetryTime)
+    let timeout = Storage.microseconds(storage.maxOperationRetryTime)
     let updated = try withObjects { objects, place throws(DocumentStoreError) -> StoredObject? in
       guard let sync = client.sync else { return try objects.update(place) { update.apply(to: &$0) } }
-      let watcher = BlobSync.Watcher(patience: isWaiting ? patience : nil) { result in
+      let watcher = BlobSync.Watcher(timeout: isWaiting ? timeout : nil) { result in
         guard isWaiting else { return }
         switch result {
         case .success(let object?): finish(.success(StorageMetadata(object)))
@@ -123,7 +124,7 @@ extension StorageReference {
   /// Returns a URL that contains the object's first token and thereby grants read access to the object.
   public func downloadURL(completion: @escaping (URL?, (any Error)?) -> Void) {
     answer(
-      completion, later: { [self] finish throws(StorageError) in try downloadURLNow(finish) })
+      completion, later: { [self] finish throws(StorageError) in try performDownloadURL(finish) })
   }
 
   /// Returns a download URL of the object. `reference(for:)` accepts this URL.
@@ -133,11 +134,11 @@ extension StorageReference {
 
   /// Returns a download URL of the object. `reference(for:)` accepts this URL.
   nonisolated(nonsending) public func downloadURL() async throws -> URL {
-    try await answered(later: { [self] finish throws(StorageError) in try downloadURLNow(finish) }
+    try await answered(later: { [self] finish throws(StorageError) in try performDownloadURL(finish) }
     )
   }
 
-  private func downloadURLNow(_ finish: @escaping Finish<URL>) throws(StorageError) {
+  private func performDownloadURL(_ finish: @escaping Finish<URL>) throws(StorageError) {
     try known { [self] found in finish(found.flatMap { tokens(of: $0) }.flatMap { downloadURL($0) }) }
   }
 
@@ -165,22 +166,23 @@ extension StorageReference {
   public func delete(completion: (((any Error)?) -> Void)?) {
     answer(
       { (_: Bool?, error) in completion?(error) },
-      later: { [self] finish throws(StorageError) in try deleteNow(finish) })
+      later: { [self] finish throws(StorageError) in try performDelete(finish) })
   }
 
   /// Deletes the object. Returns when the deletion is on stable storage.
   nonisolated(nonsending) public func delete() async throws {
-    let _: Bool = try await answered(later: { [self] finish throws(StorageError) in try deleteNow(finish) })
+    let _: Bool = try await answered(later: { [self] finish throws(StorageError) in try performDelete(finish)
+    })
   }
 
-  private func deleteNow(_ finish: @escaping Finish<Bool>) throws(StorageError) {
+  private func performDelete(_ finish: @escaping Finish<Bool>) throws(StorageError) {
     let (client, bucket, path) = (storage.client, bucket, fullPath)
     _ = try client.objects()
     let isWaiting = client.waitsForRemote
-    let patience = Storage.microseconds(storage.maxOperationRetryTime)
+    let timeout = Storage.microseconds(storage.maxOperationRetryTime)
     let wasThere = try withObjects { objects, place throws(DocumentStoreError) -> Bool? in
       guard let sync = client.sync else { return try objects.delete(place) }
-      let watcher = BlobSync.Watcher(patience: isWaiting ? patience : nil) { result in
+      let watcher = BlobSync.Watcher(timeout: isWaiting ? timeout : nil) { result in
         if isWaiting {
           finish(result.map { _ in true }.mapError { StorageErrors.translate($0, bucket, object: path) })
         }
@@ -206,8 +208,8 @@ extension StorageReference {
         throw StorageErrors.translate(error, bucket, object: path)
       }
     }
-    let patience = Storage.microseconds(storage.maxOperationRetryTime)
-    sync.find(place, BlobSync.FetchRequest(fetchesContent: false, patience: patience)) { result in
+    let timeout = Storage.microseconds(storage.maxOperationRetryTime)
+    sync.find(place, BlobSync.FetchRequest(fetchesContent: false, timeout: timeout)) { result in
       finish(result.mapError { StorageErrors.translate($0, bucket, object: path) })
     }
   }

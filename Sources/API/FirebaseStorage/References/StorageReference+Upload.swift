@@ -100,7 +100,7 @@ extension StorageReference {
     if described.contentType == nil { described.contentType = defaultType }
     let worker = UploadWorker(
       storage.client, path, attributes: described.attributes, open,
-      patience: Storage.microseconds(storage.maxUploadRetryTime))
+      timeout: Storage.microseconds(storage.maxUploadRetryTime))
     let transfer = Transfer(
       worker, storage.client, callbackQueue: storage.callbackQueue, metadata: described)
     let task = StorageUploadTask(self, transfer)

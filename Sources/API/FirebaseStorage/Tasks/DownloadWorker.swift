@@ -45,18 +45,18 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   /// The search for the object at the remote; nil without a remote.
   private var search: Search?
   /// How long to retry when the remote is unreachable, in microseconds.
-  private let patience: Int64
+  private let timeout: Int64
 
   private struct Search {
     let search: BlobSync.Search
     let answer: RemoteAnswer<Result<BlobSync.Found, BlobSyncError>>
   }
 
-  init(_ client: StorageClient, _ path: StoragePath, target: any DownloadTarget, patience: Int64) {
+  init(_ client: StorageClient, _ path: StoragePath, target: any DownloadTarget, timeout: Int64) {
     self.client = client
     self.path = path
     self.target = target
-    self.patience = patience
+    self.timeout = timeout
   }
 
   /// The number of bytes completed. With a remote, bytes count as completed when they have been fetched,
@@ -77,7 +77,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     if let search { return sync.release(search.search) }
     let answer = RemoteAnswer<Result<BlobSync.Found, BlobSyncError>>()
     let wanted = BlobSync.FetchRequest(
-      fetchesContent: true, bytesMax: UInt64(max(0, target.bytesMax)), patience: patience,
+      fetchesContent: true, bytesMax: UInt64(max(0, target.bytesMax)), timeout: timeout,
       progress: { answer.progress($0, of: $1) })
     search = Search(search: sync.find(place, wanted) { answer.end($0) }, answer: answer)
   }
@@ -130,8 +130,8 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     return .more
   }
 
-  func whenNew(_ wake: @escaping @Sendable () -> Void) {
-    if let search { search.answer.whenNew(wake) } else { wake() }
+  func whenChanged(_ wake: @escaping @Sendable () -> Void) {
+    if let search { search.answer.whenChanged(wake) } else { wake() }
   }
 
   func hold() {

@@ -14,7 +14,7 @@ enum Outcome {
   ) async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        task.transfer.whenOver(of: task) { snapshot in
+        task.transfer.whenEnded(of: task) { snapshot in
           continuation.resume(with: result(snapshot.error == nil ? value(snapshot) : nil, snapshot.error))
         }
       }

@@ -33,13 +33,13 @@ final class Transfer: Sendable {
     var machine: TransferMachine
     /// The number of the current run. Runs with any other number must stop.
     var run = 0
-    var place = Place.none
+    var slotState = SlotState.none
     /// Whether the run that waits for a slot will start from the beginning. If false, the run will continue.
-    var isBeginning = false
+    var startsRun = false
     var observers: [Observer] = []
     var completed: Int64 = 0
     var total: Int64 = -1
-    var toldAt: UInt64 = 0
+    var lastProgressTime: UInt64 = 0
     var error: StorageError?
     /// The metadata in the snapshots of an upload.
     var metadata: StorageMetadata?
@@ -56,7 +56,7 @@ final class Transfer: Sendable {
     let body: @Sendable () -> Void
   }
 
-  private enum Place { case none, asked, had }
+  private enum SlotState { case none, asked, had }
 
   private final class Observer: Sendable {
     let handle = UUID().uuidString
@@ -95,7 +95,7 @@ final class Transfer: Sendable {
   /// Starts the transfer.
   func begin(_ task: StorageTask) {
     state.withLock { $0.task = task }
-    client.remember(self) { [weak self] in self?.interrupt() }
+    client.register(self) { [weak self] in self?.interrupt() }
     handle(.enqueue)
   }
 
@@ -128,7 +128,7 @@ final class Transfer: Sendable {
   private func handle(_ event: TransferMachine.Event, _ state: inout State) -> Bool {
     guard let effects = state.machine.handle(event) else { return false }
     if event == .pause {
-      let (isWaiting, run) = (state.place == .asked, state.run)
+      let (isWaiting, run) = (state.slotState == .asked, state.run)
       client.work(on: queue) { [self] in
         worker.hold()
         // The run is still waiting for a slot, so the pause takes effect without waiting for the slot.
@@ -141,7 +141,7 @@ final class Transfer: Sendable {
         state.run += 1
         enter(isFirst: true, &state)
       case .fire(let status): fire(status, state)
-      case .cleanUp: client.clean(on: queue) { [worker] in worker.discard() }
+      case .cleanUp: client.runCleanup(on: queue) { [worker] in worker.discard() }
       }
     }
     if state.machine.isOver { end(&state) }
@@ -157,21 +157,21 @@ final class Transfer: Sendable {
       queue.async { for body in waiting { body(snapshot) } }
     }
     state.task = nil
-    giveBack(&state)
-    client.forget(self)
+    releaseSlot(&state)
+    client.unregister(self)
   }
 
   // MARK: Slots
 
   private func enter(isFirst: Bool, _ state: inout State) {
-    switch state.place {
+    switch state.slotState {
     case .had:
       let run = state.run
       queue.async { [self] in work(run, isFirst: isFirst) }
-    case .asked: state.isBeginning = state.isBeginning || isFirst
+    case .asked: state.startsRun = state.startsRun || isFirst
     case .none:
-      state.isBeginning = isFirst
-      state.place = .asked
+      state.startsRun = isFirst
+      state.slotState = .asked
       lane.enter { [self] in begin() }
     }
   }
@@ -179,18 +179,18 @@ final class Transfer: Sendable {
   /// Starts or continues the run when the lane has granted a slot.
   private func begin() {
     state.withLock { state in
-      state.place = .had
-      guard !state.machine.isOver else { return giveBack(&state) }
-      let (run, isFirst) = (state.run, state.isBeginning)
-      state.isBeginning = false
+      state.slotState = .had
+      guard !state.machine.isOver else { return releaseSlot(&state) }
+      let (run, isFirst) = (state.run, state.startsRun)
+      state.startsRun = false
       queue.async { [self] in work(run, isFirst: isFirst) }
     }
   }
 
   /// Returns the slot after the work that is already in the transfer's queue.
-  private func giveBack(_ state: inout State) {
-    guard state.place == .had else { return }
-    state.place = .none
+  private func releaseSlot(_ state: inout State) {
+    guard state.slotState == .had else { return }
+    state.slotState = .none
     queue.async { [lane] in lane.leave() }
   }
 
@@ -198,7 +198,7 @@ final class Transfer: Sendable {
 
   /// Runs one step of a run.
   private func work(_ run: Int, isFirst: Bool) {
-    let isDone = client.doing {
+    let isDone = client.performIfOpen {
       do throws(StorageError) {
         guard isCurrent(run) else { return stopped(run) }
         if isFirst {
@@ -208,7 +208,7 @@ final class Transfer: Sendable {
         for _ in 0..<Self.piecesPerStep {
           let outcome = try worker.advance()
           if outcome == .none { return try complete(run) }
-          tell(run)
+          reportProgress(run)
           guard isCurrent(run) else { return stopped(run) }
           if outcome == .waiting { return wait(run) }
         }
@@ -217,13 +217,13 @@ final class Transfer: Sendable {
         fail(error)
       }
     }
-    if !isDone { left() }
+    if !isDone { failAfterClose() }
   }
 
   /// Returns the slot and waits until the worker can continue.
   private func wait(_ run: Int) {
-    state.withLock { if $0.run == run { giveBack(&$0) } }
-    worker.whenNew { [self] in
+    state.withLock { if $0.run == run { releaseSlot(&$0) } }
+    worker.whenChanged { [self] in
       let isCurrent = state.withLock { state in
         let isCurrent = state.run == run && state.machine.isRunning
         if isCurrent { enter(isFirst: false, &state) }
@@ -248,7 +248,7 @@ final class Transfer: Sendable {
 
   /// Fails the transfer because its app was deleted. Staged parts are kept. If the transfer had already
   /// ended, does nothing, because the staged parts were handled when it ended.
-  private func left() {
+  private func failAfterClose() {
     let isLeft = state.withLock { state in
       guard !state.machine.isOver else { return false }
       state.error = .cancelled
@@ -265,15 +265,16 @@ final class Transfer: Sendable {
 
   private func isCurrent(_ run: Int) -> Bool { state.withLock { $0.run == run && $0.machine.isRunning } }
 
-  private func tell(_ run: Int) {
+  private func reportProgress(_ run: Int) {
     let (completed, total) = (worker.completed, worker.total)
     let now = DispatchTime.now().uptimeNanoseconds
     state.withLock { state in
-      let isNews = completed != state.completed
+      let hasProgressed = completed != state.completed
       (state.completed, state.total) = (completed, total)
       callReachedMilestones(&state)
-      guard state.run == run, isNews, now &- state.toldAt >= Self.nanosecondsBetweenProgress else { return }
-      state.toldAt = now
+      guard state.run == run, hasProgressed, now &- state.lastProgressTime >= Self.nanosecondsBetweenProgress
+      else { return }
+      state.lastProgressTime = now
       handle(.progress, &state)
     }
   }
@@ -289,7 +290,7 @@ final class Transfer: Sendable {
       state.withLock { state in
         _ = handle(.stop, &state)
         // Keep the slot if another run was started in the meantime.
-        if !state.machine.isRunning { giveBack(&state) }
+        if !state.machine.isRunning { releaseSlot(&state) }
       }
     } catch {
       fail(error)
@@ -344,7 +345,7 @@ final class Transfer: Sendable {
 
   /// Calls `body` when the transfer ends, independently of the callback queue. Calls `body` immediately if
   /// the transfer has already ended.
-  func whenOver(of task: StorageTask, _ body: @escaping @Sendable (StorageTaskSnapshot) -> Void) {
+  func whenEnded(of task: StorageTask, _ body: @escaping @Sendable (StorageTaskSnapshot) -> Void) {
     let snapshot = state.withLock { state -> StorageTaskSnapshot? in
       guard !state.machine.isOver else {
         return Self.snapshot(of: task, state, status: state.machine.state.status)

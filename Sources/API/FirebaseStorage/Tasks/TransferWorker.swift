@@ -24,7 +24,7 @@ protocol TransferWorker: AnyObject, Sendable {
   /// Transfers a piece.
   func advance() throws(StorageError) -> TransferStep
   /// Calls `wake` on any queue when a worker that returned `waiting` can continue.
-  func whenNew(_ wake: @escaping @Sendable () -> Void)
+  func whenChanged(_ wake: @escaping @Sendable () -> Void)
   /// Completes the transfer. Returns the object's metadata for an upload.
   func finish() throws(StorageError) -> StorageMetadata?
   /// Suspends the request to the remote for a pause. After that, the transfer does not wait for the request.
@@ -42,7 +42,7 @@ protocol TransferWorker: AnyObject, Sendable {
 }
 
 extension TransferWorker {
-  func whenNew(_ wake: @escaping @Sendable () -> Void) { wake() }
+  func whenChanged(_ wake: @escaping @Sendable () -> Void) { wake() }
   func hold() {}
   func giveUp() { discard() }
 }

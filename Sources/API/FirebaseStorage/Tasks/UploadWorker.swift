@@ -22,7 +22,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   private let attributes: ObjectAttributes
   private let open: () throws(StorageError) -> any UploadBytes
   /// How long the upload may wait for the remote's response before it is overdue, in microseconds.
-  private let patience: Int64
+  private let timeout: Int64
   /// The source of the upload. Nil when all bytes are stored locally.
   private var bytes: (any UploadBytes)?
   private var byteCount: UInt64?
@@ -45,13 +45,13 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
 
   init(
     _ client: StorageClient, _ path: StoragePath, attributes: ObjectAttributes,
-    _ open: @escaping () throws(StorageError) -> any UploadBytes, patience: Int64
+    _ open: @escaping () throws(StorageError) -> any UploadBytes, timeout: Int64
   ) {
     self.client = client
     self.path = path
     self.attributes = attributes
     self.open = open
-    self.patience = patience
+    self.timeout = timeout
   }
 
   /// The number of completed bytes. Only bytes on stable storage count, because a crash could lose other
@@ -150,7 +150,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   private func enqueue(_ upload: ObjectUpload, _ sync: BlobSync) throws(StorageError) -> Queued {
     let answer = RemoteAnswer<Result<StoredObject?, BlobSyncError>>()
     let watcher = BlobSync.Watcher(
-      patience: client.waitsForRemote ? patience : nil, progress: { answer.progress($0) },
+      timeout: client.waitsForRemote ? timeout : nil, progress: { answer.progress($0) },
       end: { answer.end($0) })
     var done: (object: StoredObject, change: QueuedChange)?
     try wrapped { () throws(DocumentStoreError) in
@@ -174,8 +174,8 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     }
   }
 
-  func whenNew(_ wake: @escaping @Sendable () -> Void) {
-    if let queued { queued.answer.whenNew(wake) } else { wake() }
+  func whenChanged(_ wake: @escaping @Sendable () -> Void) {
+    if let queued { queued.answer.whenChanged(wake) } else { wake() }
   }
 
   func hold() { if let queued { client.sync?.hold(queued.number) } }

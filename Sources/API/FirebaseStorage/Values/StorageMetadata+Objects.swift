@@ -20,7 +20,7 @@ extension StorageMetadata {
     timeCreated = Timestamp(object.contentTime).dateValue()
     updated = Timestamp(object.changed).dateValue()
     kind = .file
-    markAsKnown()
+    markUnchanged()
   }
 
   /// Creates the metadata of an object that exists only at the remote.
@@ -36,7 +36,7 @@ extension StorageMetadata {
     timeCreated = object.created.map { Timestamp($0).dateValue() }
     updated = (object.updated ?? object.created).map { Timestamp($0).dateValue() }
     kind = .file
-    markAsKnown()
+    markUnchanged()
   }
 
   /// Creates metadata with the writable attributes only.

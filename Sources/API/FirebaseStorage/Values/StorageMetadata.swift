@@ -143,7 +143,7 @@ open class StorageMetadata: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// Uses the current values as the baseline for the next update.
-  func markAsKnown() { initial = settable }
+  func markUnchanged() { initial = settable }
 
   // MARK: Values
 

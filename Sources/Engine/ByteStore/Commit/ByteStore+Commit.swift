@@ -228,7 +228,7 @@ extension ByteStore {
       logBytesToFlush.store(writer.logBytes, ordering: .relaxed)
       let debt = flushDebt(writer)
       guard options.maintenance.isAutomatic else { return (result, nil as UInt64?, false, debt) }
-      return (result, orderRecycledLog(&writer), writer.claimReserveGrowth(), debt)
+      return (result, requestRecycledLog(&writer), writer.claimReserveGrowth(), debt)
     }
     options.maintenance.pause(.commitLogged)
     var sequence = lastCommit
@@ -284,14 +284,14 @@ extension ByteStore {
       } catch {
         ticket.refuse()
         refused.append((ticket, error))
-        if concernsCheckpoint(error) { state.withLock { $0.needsLostPage = true } }
+        if isCheckpointReadFailure(error) { state.withLock { $0.needsLostPage = true } }
       }
     }
     return (group, refused)
   }
 
   /// Whether the error is a failure to read the checkpoint. A flush may be able to rebuild the lost page.
-  private func concernsCheckpoint(_ error: ByteStoreError) -> Bool {
+  private func isCheckpointReadFailure(_ error: ByteStoreError) -> Bool {
     guard let checkpoint = table.withTable({ $0.source?.path }) else { return false }
     return error.isReadFailure(checkpoint)
   }

@@ -49,7 +49,7 @@ package struct PosixFileSystem: FileSystem {
 /// Throws if the path contains a NUL, because the system would use the text before the NUL as the whole path.
 private func refuseNul(in path: String, _ operation: String) throws(SystemFailure) {
   guard path.utf8.contains(0) else { return }
-  throw SystemFailure(operation: operation, path: StorePath.shown(path), code: EINVAL)
+  throw SystemFailure(operation: operation, path: StorePath.escaped(path), code: EINVAL)
 }
 
 private final class PosixDirectory: OpenDirectory {

@@ -194,10 +194,10 @@ extension ByteStore {
         return
       }
     }
-    let isReserveWhole = try runFlushFromReserve(scope)
+    let isReserveFull = try runFlushFromReserve(scope)
     // The space that the minimal flush freed may suffice for the upper layer's pages. If not, a later flush
     // writes them.
-    guard scope == .everything, isReserveWhole else { return }
+    guard scope == .everything, isReserveFull else { return }
     do throws(ByteStoreError) { try runFlush(.scope(.asNeeded)) } catch {
       // The work that the caller requested has succeeded, so only errors with an unknown outcome are thrown.
       if error.isPoison { throw error }
@@ -230,14 +230,14 @@ extension ByteStore {
       writer.withLock { $0.liveBytesWhenFull = nil }
       if scope == .everything { try compactWithinSpace() }
     }
-    let isReserveWhole = writer.withLock { writer in
+    let isReserveFull = writer.withLock { writer in
       writer.isFreeingSpace = false
       // The flush is not tried again before more data has been removed.
       if writer.liveBytesWhenFull != nil { writer.liveBytesWhenFull = liveBytes }
       return restoreReserve(&writer)
     }
     try result.get()
-    return isReserveWhole
+    return isReserveFull
   }
 
   /// Rewrites all segments that have dead bytes. The free space limits how many segments are rewritten at a
@@ -349,7 +349,7 @@ extension ByteStore {
 
   /// The frozen key directory and log position from which a flush starts.
   private struct Start {
-    var frozen: Frozen
+    var frozen: FrozenState
     var position: LogHeader.LogEnd
     /// The first log whose commits are not in the frozen key directory.
     var firstLog: LogNumber
@@ -533,10 +533,10 @@ extension ByteStore {
     table.withTable { table in
       for segment in segments { table.add(segment, at: segment.slot) }
     }
-    let movesAtOnce = 256
-    for start in stride(from: 0, to: moves.count, by: movesAtOnce) {
+    let movesPerBatch = 256
+    for start in stride(from: 0, to: moves.count, by: movesPerBatch) {
       table.withTable { table in
-        for move in moves[start..<min(start + movesAtOnce, moves.count)] {
+        for move in moves[start..<min(start + movesPerBatch, moves.count)] {
           let now = table.location(of: move.ordinal)
           let isBroken = !platform.keeps(.keepLaterCommits) && now != .none
           table.move(move.ordinal, from: isBroken ? now : move.old, to: move.new)

@@ -28,7 +28,7 @@ package enum Maintenance: Sendable {
     /// A commit is logged, but not visible to readers yet. All other threads that write to the log wait for
     /// this commit.
     case commitLogged
-    case recycledLogOrdered
+    case recycledLogRequested
     /// The recycled log file exists, but is not registered yet.
     case recycledLogWritten
     /// A flush is about to wait for the commit in progress. It can reach this point several times.
@@ -143,7 +143,7 @@ extension ByteStore {
     guard leads else { return false }
     let (result, wanted, growsReserve) = writer.withLock { writer in
       let result = Result { () throws(SystemFailure) in try maintain(&writer) }
-      return (result, orderRecycledLog(&writer), writer.claimReserveGrowth())
+      return (result, requestRecycledLog(&writer), writer.claimReserveGrowth())
     }
     let recycledLog = state.withLock { state in
       if case .failure(let cause) = result { fail([], .unknown(cause), state: &state) }
@@ -162,7 +162,7 @@ extension ByteStore {
 
   /// Returns the capacity of the recycled log file to prepare; nil if no file is needed or another thread is
   /// preparing one. Called by the leader, which calls `startRecycledLog` before it stops leading.
-  func orderRecycledLog(_ writer: inout Writer) -> UInt64? {
+  func requestRecycledLog(_ writer: inout Writer) -> UInt64? {
     guard let log = writer.log, !writer.isFreeingSpace, log.end > log.header.capacity / 2 else { return nil }
     switch writer.recycledLog {
     case .none: break
@@ -183,7 +183,7 @@ extension ByteStore {
 
   /// Writes the recycled log file without holding a lock.
   func prepareRecycledLog(_ capacity: UInt64, from oldLog: String? = nil) {
-    options.maintenance.pause(.recycledLogOrdered)
+    options.maintenance.pause(.recycledLogRequested)
     let result = Result { () throws(SystemFailure) in
       try RecycledLog.prepare(capacity, from: oldLog, in: directory, platform: platform)
     }

@@ -9,13 +9,13 @@
 enum FlushPlan {
   /// A flush writes the whole checkpoint, however little has changed.
   private static let logBytesPerCheckpoint: UInt64 = 2
-  private static let flushesAtOnceMax: UInt64 = 4
+  private static let flushBytesFactorMax: UInt64 = 4
 
   /// Returns the amount of log that starts a flush. It is half of the checkpoint's size, so that the
   /// checkpoint costs two bytes per byte of log. It is limited to a few times `flushBytes`, because an open
   /// replays the whole log.
   static func logBytes(flushBytes: UInt64, checkpointBytes: UInt64) -> UInt64 {
-    max(flushBytes, min(checkpointBytes / logBytesPerCheckpoint, flushesAtOnceMax * flushBytes))
+    max(flushBytes, min(checkpointBytes / logBytesPerCheckpoint, flushBytesFactorMax * flushBytes))
   }
 
   /// The upper limit for the ratio of data bytes to live bytes.

@@ -86,8 +86,9 @@ package struct KeyDirectory: Sendable {
 
   package func fingerprint(of key: RawSpan) -> UInt32 { UInt32(truncatingIfNeeded: hash.hash(key) >> 32) }
 
-  /// Looks up a key. `passing` lists the ordinals whose segment entries turned out to belong to other keys.
-  func find(_ key: RawSpan, _ fingerprint: UInt32, passing: [UInt32] = []) -> Search {
+  /// Looks up a key. `mismatches` lists the ordinals whose segment entries turned out to belong to other
+  /// keys.
+  func find(_ key: RawSpan, _ fingerprint: UInt32, mismatches: [UInt32] = []) -> Search {
     if let page = slots.missing(for: fingerprint) { return .missing(page) }
     var probe = slots.probe(for: fingerprint)
     while let ordinal = slots.nextOrdinal(&probe) {
@@ -102,7 +103,7 @@ package struct KeyDirectory: Sendable {
         let commit = memtable[body]
         if commit.isKey(key, ofPutAt: offset) { return .inMemtable(ordinal, commit, offset: offset) }
       case .entry(let slot, _, _, _), .run(let slot, _, _):
-        guard !passing.contains(ordinal), let use = segments[slot] else { continue }
+        guard !mismatches.contains(ordinal), let use = segments[slot] else { continue }
         return .inSegment(ordinal, use.segment, location)
       }
     }
@@ -379,9 +380,9 @@ package struct KeyDirectory: Sendable {
     fileprivate var before: [SegmentUse?]
     fileprivate var counted: [SegmentUse?]
     /// Free ordinals that are on no free list. No commit can take them in the meantime.
-    fileprivate var forgotten: [UInt32] = []
+    fileprivate var unlistedOrdinals: [UInt32] = []
     /// Whether the free list is correct. Only a crafted free list contains duplicates or ordinals in use.
-    fileprivate var isListSound = true
+    fileprivate var isFreeListCorrect = true
   }
 
   /// Recounts the live bytes of the segments and finds lost free ordinals. The counts must be exact, because
@@ -395,10 +396,10 @@ package struct KeyDirectory: Sendable {
     var recount = Recount(before: segments, counted: whole.segments)
     var isListed = [Bool](repeating: false, count: ordinals)
     for ordinal in freeOrdinals {
-      if isListed[Int(ordinal)] || locations[Int(ordinal)] != 0 { recount.isListSound = false }
+      if isListed[Int(ordinal)] || locations[Int(ordinal)] != 0 { recount.isFreeListCorrect = false }
       isListed[Int(ordinal)] = true
     }
-    recount.forgotten = (0..<UInt32(ordinals)).filter { locations[Int($0)] == 0 && !isListed[Int($0)] }
+    recount.unlistedOrdinals = (0..<UInt32(ordinals)).filter { locations[Int($0)] == 0 && !isListed[Int($0)] }
     return recount
   }
 
@@ -418,15 +419,19 @@ package struct KeyDirectory: Sendable {
     for slot in segments.indices {
       guard let now = segments[slot], let before = recount.before[slot], let counted = recount.counted[slot]
       else { continue }
-      let bytesGone = before.liveBytes - min(before.liveBytes, now.liveBytes)
-      let entriesGone = before.liveEntries - min(before.liveEntries, now.liveEntries)
-      segments[slot]?.liveBytes = counted.liveBytes - min(counted.liveBytes, bytesGone)
-      segments[slot]?.liveEntries = counted.liveEntries - min(counted.liveEntries, entriesGone)
+      let bytesRemoved = before.liveBytes - min(before.liveBytes, now.liveBytes)
+      let entriesRemoved = before.liveEntries - min(before.liveEntries, now.liveEntries)
+      segments[slot]?.liveBytes = counted.liveBytes - min(counted.liveBytes, bytesRemoved)
+      segments[slot]?.liveEntries = counted.liveEntries - min(counted.liveEntries, entriesRemoved)
     }
     //  If the list was correct, the ordinals that commits took after the recount are already removed from it.
     //  If the list was not correct, it is rebuilt. A group that frees an ordinal could otherwise reuse it at
     //  once, because the ordinal was on the list while it was in use.
-    if recount.isListSound { free.append(contentsOf: recount.forgotten) } else { findFreeOrdinals() }
+    if recount.isFreeListCorrect {
+      free.append(contentsOf: recount.unlistedOrdinals)
+    } else {
+      findFreeOrdinals()
+    }
   }
 
   /// Recomputes the counts and the free list of this key directory.

@@ -36,12 +36,12 @@ package final class SharedKeyDirectory: Sendable {
     try find(key, into: &buffer) != nil
   }
 
-  /// Returns the ordinal of a key; nil if the key does not exist. If the key exists, `isWanted` is called
+  /// Returns the ordinal of a key; nil if the key does not exist. If the key exists, `needsValue` is called
   /// once and decides whether the value is read.
   func ordinal(
-    of key: [UInt8], into buffer: inout ReadBuffer, _ isWanted: (UInt32) -> Bool = { _ in true }
+    of key: [UInt8], into buffer: inout ReadBuffer, _ needsValue: (UInt32) -> Bool = { _ in true }
   ) throws(ByteStoreError) -> UInt32? {
-    try find(key, into: &buffer, isWanted)
+    try find(key, into: &buffer, needsValue)
   }
 
   package func entry(of key: [UInt8]) throws(ByteStoreError) -> (ordinal: UInt32, value: [UInt8])? {
@@ -50,37 +50,37 @@ package final class SharedKeyDirectory: Sendable {
     }
   }
 
-  /// Returns the ordinal of a key; nil if the key does not exist. If `isWanted` accepts the ordinal, the
+  /// Returns the ordinal of a key; nil if the key does not exist. If `needsValue` accepts the ordinal, the
   /// value is in `buffer` afterwards.
   private func find(
     _ key: [UInt8], into buffer: inout ReadBuffer, isFrozen: Bool = false,
-    _ isWanted: (UInt32) -> Bool = { _ in true }
+    _ needsValue: (UInt32) -> Bool = { _ in true }
   ) throws(ByteStoreError) -> UInt32? {
-    var passing: [UInt32] = []
+    var mismatches: [UInt32] = []
     while true {
       let search = table.withLock { table in
-        table.find(key.rawSpan, table.fingerprint(of: key.rawSpan), passing: passing)
+        table.find(key.rawSpan, table.fingerprint(of: key.rawSpan), mismatches: mismatches)
       }
       switch search {
       case .absent:
-        // An ordinal in `passing` may have been reassigned to this key in the meantime. The lookup is
+        // An ordinal in `mismatches` may have been reassigned to this key in the meantime. The lookup is
         // repeated in a frozen copy, where this cannot happen.
-        guard !passing.isEmpty, !isFrozen else { return nil }
+        guard !mismatches.isEmpty, !isFrozen else { return nil }
         return try SharedKeyDirectory(frozen(), cache, path: path).find(
-          key, into: &buffer, isFrozen: true, isWanted)
+          key, into: &buffer, isFrozen: true, needsValue)
       case .missing(let page):
         try load(page)
       case .inMemtable(let ordinal, let commit, let offset):
-        if isWanted(ordinal) {
+        if needsValue(ordinal) {
           buffer.fill(with: commit.bytes.rawSpan.extracting(commit.valueRange(ofPutAt: offset)))
         }
         return ordinal
       case .inSegment(let ordinal, let segment, let location):
         if try Self.read(key, segment, location: location, cache: cache, into: &buffer) {
-          _ = isWanted(ordinal)
+          _ = needsValue(ordinal)
           return ordinal
         }
-        passing.append(ordinal)
+        mismatches.append(ordinal)
       }
     }
   }

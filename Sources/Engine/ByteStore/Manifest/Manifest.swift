@@ -151,7 +151,7 @@ package struct Manifest: Equatable, VersionedHeader {
       Self.headBytes + Self.logBytes * Int(count) + Self.segmentBytes * Int(segmentCount)
       + Self.checkpointBytes * Int(checkpointCount) + 4
     guard bytes.byteCount == size else {
-      let parts = "\(Self.told(count, "log")) and \(Self.told(segmentCount, "segment"))"
+      let parts = "\(Self.countText(count, "log")) and \(Self.countText(segmentCount, "segment"))"
       throw damage(12, "\(size) bytes, as it lists \(parts)", found: "\(bytes.byteCount) bytes")
     }
     let checksum = bytes.trailingChecksum(Checksum(file: storeID, offset: 0))
@@ -180,7 +180,7 @@ package struct Manifest: Equatable, VersionedHeader {
     if let invariantBroken { throw damage(Self.headBytes, invariantBroken, found: "something else") }
   }
 
-  private static func told(_ count: UInt32, _ name: String) -> String {
+  private static func countText(_ count: UInt32, _ name: String) -> String {
     "\(count) \(name)\(count == 1 ? "" : "s")"
   }
 }

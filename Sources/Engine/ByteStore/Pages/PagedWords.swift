@@ -9,7 +9,7 @@ package struct PagedWords: Sendable {
   package static let wordsPerPage = 511
   private static let chunkBits = 7
   private static let pagesPerChunk = 1 << chunkBits
-  private static let placeMask = pagesPerChunk - 1
+  private static let pageInChunkMask = pagesPerChunk - 1
 
   /// The pages of each chunk. A page that is still on disk is represented by an empty array.
   private var chunks: [[[UInt64]]] = []
@@ -25,22 +25,22 @@ package struct PagedWords: Sendable {
     pageCount = count
   }
 
-  func isLoaded(_ page: Int) -> Bool { !chunks[page >> Self.chunkBits][page & Self.placeMask].isEmpty }
+  func isLoaded(_ page: Int) -> Bool { !chunks[page >> Self.chunkBits][page & Self.pageInChunkMask].isEmpty }
 
   subscript(page: Int, word: Int) -> UInt64 {
-    get { chunks[page >> Self.chunkBits][page & Self.placeMask][word] }
-    set { chunks[page >> Self.chunkBits][page & Self.placeMask][word] = newValue }
+    get { chunks[page >> Self.chunkBits][page & Self.pageInChunkMask][word] }
+    set { chunks[page >> Self.chunkBits][page & Self.pageInChunkMask][word] = newValue }
   }
 
-  func words(ofPage page: Int) -> [UInt64] { chunks[page >> Self.chunkBits][page & Self.placeMask] }
+  func words(ofPage page: Int) -> [UInt64] { chunks[page >> Self.chunkBits][page & Self.pageInChunkMask] }
 
   mutating func setWords(_ words: [UInt64], ofPage page: Int) {
     precondition(words.count == Self.wordsPerPage, "a page is whole")
-    chunks[page >> Self.chunkBits][page & Self.placeMask] = words
+    chunks[page >> Self.chunkBits][page & Self.pageInChunkMask] = words
   }
 
   mutating func appendPage(_ words: [UInt64]) {
-    if pageCount & Self.placeMask == 0 { chunks.append([]) }
+    if pageCount & Self.pageInChunkMask == 0 { chunks.append([]) }
     chunks[chunks.count - 1].append(words)
     pageCount += 1
   }

@@ -226,7 +226,7 @@ package struct SlotPages: Sendable {
       let used = slots.count { $0 != 0 }
       guard used <= Self.usedMax, words[Self.countWord] == UInt64(used),
         slots.allSatisfy({ $0 == 0 || Self.isSlot($0, ordinals: ordinals) }),
-        directoryPagesMissing > 0 || belong(slots, toPage: page, in: directory)
+        directoryPagesMissing > 0 || allBelong(slots, toPage: page, in: directory)
       else { return false }
       pages.setWords(words, ofPage: page)
     case .locations, .free:
@@ -252,7 +252,7 @@ package struct SlotPages: Sendable {
       guard !seen[page], index % count == 0,
         (index..<index + count).allSatisfy({ directory[$0] == entry }),
         !pages.isLoaded(page)
-          || belong(pages.words(ofPage: page)[..<Self.slotsPerPage], toPage: page, in: directory)
+          || allBelong(pages.words(ofPage: page)[..<Self.slotsPerPage], toPage: page, in: directory)
       else { return false }
       seen[page] = true
       index += count
@@ -260,7 +260,7 @@ package struct SlotPages: Sendable {
     return !seen.contains(false)
   }
 
-  private func belong(_ slots: ArraySlice<UInt64>, toPage page: Int, in directory: PagedWords) -> Bool {
+  private func allBelong(_ slots: ArraySlice<UInt64>, toPage page: Int, in directory: PagedWords) -> Bool {
     slots.allSatisfy { slot in
       slot == 0 || pageNumber(directory[directoryIndex(of: Self.fingerprint(of: slot))]) == page
     }

@@ -138,7 +138,7 @@ extension ByteStoreError: CustomStringConvertible {
       "\(path) is \(found), and a store needs the name for \(needed). Move it out of the store's directory, and put "
         + "the store's own back if it was replaced. Nothing was changed."
     case .invalidPath(let path):
-      "The path \(StorePath.shown(path)) has a NUL in it, where the system would end it. Choose another. Nothing was "
+      "The path \(StorePath.escaped(path)) has a NUL in it, where the system would end it. Choose another. Nothing was "
         + "touched."
     case .incompleteBackup(let directory):
       "A backup or a restore to \(directory) was cut off before it was complete, and is not a store. Repeat it "

@@ -65,7 +65,7 @@ package struct Locked<State>: @unchecked Sendable {
     defer { storage.unlock() }
     var wait = TimedWait(nanoseconds)
     while unsafe !condition(storage.state.pointee) {
-      guard unsafe wait.isWoken(on: signal.condition, storage.mutex) else { break }
+      guard unsafe wait.waitOnce(on: signal.condition, storage.mutex) else { break }
     }
     return try unsafe body(&storage.state.pointee)
   }
@@ -197,7 +197,7 @@ private struct TimedWait {
   init(_ nanoseconds: UInt64) { end = clock_gettime_nsec_np(CLOCK_UPTIME_RAW) + nanoseconds }
 
   /// Waits; returns false once the deadline has passed.
-  mutating func isWoken(
+  mutating func waitOnce(
     on condition: UnsafeMutablePointer<pthread_cond_t>, _ mutex: UnsafeMutablePointer<pthread_mutex_t>
   ) -> Bool {
     let now = clock_gettime_nsec_np(CLOCK_UPTIME_RAW)
@@ -216,7 +216,7 @@ private struct TimedWait {
   }
 
   /// Waits; returns false once the deadline has passed.
-  mutating func isWoken(
+  mutating func waitOnce(
     on condition: UnsafeMutablePointer<pthread_cond_t>, _ mutex: UnsafeMutablePointer<pthread_mutex_t>
   ) -> Bool {
     unsafe pthread_cond_timedwait(condition, mutex, &end) != ETIMEDOUT

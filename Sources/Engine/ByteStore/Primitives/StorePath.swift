@@ -12,7 +12,7 @@ package enum StorePath {
   package static func isValidPath(_ path: String) -> Bool { !path.utf8.contains(0) }
 
   /// The path with each NUL escaped, because a raw NUL would end the text in many log files.
-  package static func shown(_ path: String) -> String {
+  package static func escaped(_ path: String) -> String {
     path.utf8.contains(0)
       ? path.split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0") : path
   }

@@ -37,7 +37,7 @@ extension ByteStore {
     }
   }
 
-  private enum CloseTurn {
+  private enum CloseKind {
     case clean
     case afterFailure
     case alreadyClosed
@@ -54,18 +54,18 @@ extension ByteStore {
   /// Waits until no commit, flush, backup or preparation of a log file is in progress. Queued commits are led
   /// by their own thread or by this thread. If a commit was enqueued and its thread never finishes it, only
   /// this thread can lead it.
-  private func takeLastTurn() -> CloseTurn {
+  private func waitUntilIdle() -> CloseKind {
     while true {
       let turn = state.withLock(
         when: { !$0.isLeading && !($0.queue.isEmpty && $0.isBusyWithFiles) }
-      ) { state -> CloseTurn? in
+      ) { state -> CloseKind? in
         guard state.queue.isEmpty else {
           state.startLeading()
           return nil
         }
         refuseReads()
         defer { state.end = .closed(directory: path) }
-        return CloseTurn(endBefore: state.end)
+        return CloseKind(endBefore: state.end)
       }
       if let turn { return turn }
       leadWithoutWaiting()
@@ -113,7 +113,7 @@ extension ByteStore {
     guard !options.isReadOnly else { return abandon() }
     beginClosing()
     let failure = writeUpperLayerPages()
-    let turn = takeLastTurn()
+    let turn = waitUntilIdle()
     guard turn != .alreadyClosed else { return }
     defer { lock.release() }
     try writer.withLock { writer throws(ByteStoreError) in

@@ -181,7 +181,7 @@ extension ByteStore {
     guard !names.contains(StoreFile.manifest) else { return }
     if !options.isReadOnly { try refuseTakenNames(among: names, directory) }
     guard !names.contains(StoreFile.backupMark) else { throw .incompleteBackup(directory: directory.path) }
-    if let file = names.filter(isOurs).min() {
+    if let file = names.filter(provesStore).min() {
       throw .corrupted(
         Damage(
           file: "\(directory.path)/\(StoreFile.manifest)", offset: 0,
@@ -206,7 +206,7 @@ extension ByteStore {
   }
 
   /// Whether a file of this name proves that the directory holds a store, even without a manifest.
-  package static func isOurs(_ name: String) -> Bool {
+  package static func provesStore(_ name: String) -> Bool {
     StoreFile.logNumber(of: name) != nil || StoreFile.isSegmentOrCheckpoint(name)
       || StoreFile.isSalvaged(name) || StoreFile.quarantineParts(of: name) != nil
   }

@@ -44,7 +44,7 @@ extension ByteStore {
     let wasEmpty = recovered.before.keys == 0
     var seen = Set<UInt32>()
     // Keys that no longer exist. They have no ordinal, so the keys themselves are compared.
-    var gone = Set<RecoveredKey>()
+    var deletedKeys = Set<RecoveredKey>()
     var buffer = ReadBuffer()
     for commit in recovered.commits {
       for operation in commit.operations {
@@ -55,7 +55,7 @@ extension ByteStore {
           isFirst = seen.insert(ordinal).inserted
           return isFirst
         }
-        if ordinal == nil { isFirst = gone.insert(RecoveredKey(bytes: key)).inserted }
+        if ordinal == nil { isFirst = deletedKeys.insert(RecoveredKey(bytes: key)).inserted }
         guard isFirst else { continue }
         let new = ordinal.map { ($0, Array(copying: buffer.bytes)) }
         let old =

@@ -44,7 +44,7 @@ struct DictionarySampler {
   }
 
   mutating func offer(_ raw: RawSpan) {
-    if isThrottling {
+    if isSampleDue {
       let count = min(raw.byteCount, Self.entryBytesMax, bytesMax - bytes.count)
       unsafe raw.extracting(first: count).withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
     }
@@ -53,7 +53,7 @@ struct DictionarySampler {
 
   /// Whether the next entry belongs to the sample: the dictionary has not been filled faster than entries
   /// have been offered.
-  private var isThrottling: Bool {
+  private var isSampleDue: Bool {
     Double(bytes.count) * Double(rawBytesTotal) <= Double(rawBytesOffered) * Double(bytesMax)
   }
 

@@ -41,7 +41,7 @@ package final class PageCache: Sendable {
 
   private struct Budget {
     /// The configured budget.
-    var asked = 0
+    var configured = 0
     /// The current budget.
     var bytes = 0
     var loads = 0
@@ -68,17 +68,17 @@ package final class PageCache: Sendable {
   ) throws(ByteStoreError) -> (result: Result, hasWaited: Bool) {
     let hash = PageHash(id)
     let shard = shards[hash.shard]
-    var recycledLog: PageMemory?
+    var spareMemory: PageMemory?
     let found = shard.withLock { shard -> Result? in
       guard let frame = shard.find(id, hash) else {
-        recycledLog = shard.takeRecycledLog()
+        spareMemory = shard.takeSpareMemory()
         return nil
       }
       return body(shard.bytes(of: frame))
     }
     if let found { return (found, false) }
 
-    guard let loaded = recycledLog ?? PageMemory(bytes: pageBytes) else {
+    guard let loaded = spareMemory ?? PageMemory(bytes: pageBytes) else {
       fatalError("the process has no memory left for a page")
     }
     var room = loaded.mutableBytes
@@ -101,7 +101,7 @@ package final class PageCache: Sendable {
   func setBytesMax(_ bytes: Int) {
     precondition(bytes >= 0, "a budget is not negative")
     budget.withLock { budget in
-      budget.asked = bytes
+      budget.configured = bytes
       setBytes(bytes, &budget)
     }
   }
@@ -125,8 +125,8 @@ package final class PageCache: Sendable {
     budget.withLock { budget in
       if share < Self.scarceFraction, budget.bytes > Self.budgetBytesMin {
         setBytes(max(budget.bytes / 2, Self.budgetBytesMin), &budget)
-      } else if share > Self.ampleFraction, budget.bytes < budget.asked {
-        setBytes(min(budget.bytes * 2, budget.asked), &budget)
+      } else if share > Self.ampleFraction, budget.bytes < budget.configured {
+        setBytes(min(budget.bytes * 2, budget.configured), &budget)
       }
     }
   }

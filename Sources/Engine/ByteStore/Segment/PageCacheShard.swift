@@ -33,7 +33,7 @@ struct PageCacheShard {
   private var table = SlotTable()
   private var hand = 0
   /// Memory for the next page load; nil during a load.
-  private var recycledLog: PageMemory?
+  private var spareMemory: PageMemory?
   private(set) var hits: UInt64 = 0
   private(set) var misses: UInt64 = 0
 
@@ -79,15 +79,15 @@ struct PageCacheShard {
 
   // MARK: Insertion
 
-  mutating func takeRecycledLog() -> PageMemory? {
-    defer { recycledLog = nil }
-    return recycledLog
+  mutating func takeSpareMemory() -> PageMemory? {
+    defer { spareMemory = nil }
+    return spareMemory
   }
 
   /// Copies a page into a frame, unless another thread has already added the page or no frame is available.
   /// The memory of `page` is kept for the next load.
   mutating func keep(_ page: PageMemory, as id: PageCache.PageID, hash: PageHash) {
-    recycledLog = page
+    spareMemory = page
     guard slot(of: id, hash) == nil, let frame = emptyFrame() else { return }
     unsafe frames[frame].memory.copyMemory(from: page.start, byteCount: pageBytes)
     frames[frame].id = id

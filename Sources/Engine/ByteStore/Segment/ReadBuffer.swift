@@ -41,7 +41,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   private var currentBlock: DecodeBlock
   private var others: [DecodeBlock] = []
   /// The index in `others` of the next block to replace.
-  private var compactionInput = 0
+  private var replacementIndex = 0
   /// The dictionary of the last read, if no block contains it.
   private var candidate: EntryDictionary?
   private var outputBytes = 0
@@ -136,7 +136,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   }
 
   /// Restricts `bytes` to a range of the loaded bytes.
-  mutating func show(_ range: Range<Int>) {
+  mutating func restrict(_ range: Range<Int>) {
     precondition(range.lowerBound >= 0 && range.upperBound <= outputBytes, "no more bytes than there are")
     start = range.lowerBound
     outputBytes = range.upperBound
@@ -161,7 +161,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
       guard !isPlaced else {
         return unsafe LZ4_decompress_safe_usingDict(
           stored.baseAddress, output.baseAddress, storedBytes, Int32(rawBytes),
-          dictionaryPlace.baseAddress, Int32(dictionaryPlace.count))
+          dictionaryMemory.baseAddress, Int32(dictionaryMemory.count))
       }
       return unsafe dictionary.bytes.withUnsafeBytes { elsewhere in
         unsafe LZ4_decompress_safe_usingDict(
@@ -182,7 +182,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     unsafe UnsafeMutableRawBufferPointer(rebasing: memory[Self.outputStart...])
   }
 
-  private var dictionaryPlace: UnsafeMutableRawBufferPointer {
+  private var dictionaryMemory: UnsafeMutableRawBufferPointer {
     let count = currentBlock.dictionary?.bytes.count ?? 0
     return unsafe UnsafeMutableRawBufferPointer(
       rebasing: memory[Self.outputStart - count..<Self.outputStart])
@@ -193,7 +193,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   private mutating func place(_ new: EntryDictionary) -> Bool {
     guard new !== currentBlock.dictionary else { return true }
     for place in others.indices where others[place].dictionary === new {
-      leave()
+      shrinkCurrentBlock()
       swap(&currentBlock, &others[place])
       return true
     }
@@ -204,26 +204,26 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     candidate = nil
     if currentBlock.dictionary != nil { switchBlock() }
     currentBlock.dictionary = new
-    unsafe dictionaryPlace.copyBytes(from: new.bytes)
+    unsafe dictionaryMemory.copyBytes(from: new.bytes)
     return true
   }
 
   /// Switches to a new block. If the maximum number of blocks exists, switches to one of them, whose
   /// dictionary will be replaced.
   private mutating func switchBlock() {
-    leave()
+    shrinkCurrentBlock()
     guard others.count + 1 == Self.blocksMax else {
       others.append(currentBlock)
       currentBlock = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
       return
     }
-    swap(&currentBlock, &others[compactionInput])
-    compactionInput = (compactionInput + 1) % others.count
+    swap(&currentBlock, &others[replacementIndex])
+    replacementIndex = (replacementIndex + 1) % others.count
   }
 
   /// Frees the current block if it is large, so that large entries of several segments are never in memory at
   /// the same time.
-  private mutating func leave() {
+  private mutating func shrinkCurrentBlock() {
     guard unsafe currentBlock.memory.count > Self.outputStart + Self.capacityKept else { return }
     unsafe free(currentBlock.memory.baseAddress)
     currentBlock = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin))

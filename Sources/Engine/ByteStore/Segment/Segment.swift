@@ -235,7 +235,7 @@ package final class Segment: Sendable {
     }
     guard let entry = StoredEntry(decoding: buffer.bytes, at: 0) else { return false }
     guard entry.isCompressed else {
-      buffer.show(entry.stored)
+      buffer.restrict(entry.stored)
       return true
     }
     let stored = [UInt8](copying: buffer.bytes.extracting(entry.stored))

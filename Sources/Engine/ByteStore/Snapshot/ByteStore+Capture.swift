@@ -34,7 +34,7 @@ extension ByteStore {
   /// to stay readable until `body` returns, even if a flush deletes them in the meantime. The WAL is not
   /// rotated for the capture. The capture of a poisoned store contains its acknowledged commits.
   package func withCapture<Result>(
-    _ body: (Frozen) throws(ByteStoreError) -> Result
+    _ body: (FrozenState) throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
     let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: lastCommit)
     defer { snapshots.remove(ticket) }

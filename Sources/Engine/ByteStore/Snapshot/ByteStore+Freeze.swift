@@ -1,7 +1,7 @@
 // Captures a consistent state between two commits.
 
 /// One committed state: the key directory and the upper layer's pages, both as of the same commit.
-package struct Frozen {
+package struct FrozenState {
   package var table: KeyDirectory
   package var pages: (any CheckpointPages)?
 }
@@ -36,7 +36,7 @@ extension ByteStore {
   }
 
   /// Captures the current state. Call this between two commits.
-  func freeze() -> Frozen { Frozen(table: table.frozen(), pages: options.upperLayer?.freeze()) }
+  func freeze() -> FrozenState { FrozenState(table: table.frozen(), pages: options.upperLayer?.freeze()) }
 }
 
 extension ByteStoreError {

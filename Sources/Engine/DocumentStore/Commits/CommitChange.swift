@@ -33,11 +33,11 @@ struct CommitChange: Sendable {
     StoredTimestamp(microseconds: time.microseconds + 1)
   }
 
-  var noted: IndexChanges.Change {
-    IndexChanges.Change(path: path, key: key, before: notedBefore, after: after)
+  var indexChange: IndexChanges.Change {
+    IndexChanges.Change(path: path, key: key, before: indexChangeBefore, after: after)
   }
 
-  private var notedBefore: IndexChanges.Before {
+  private var indexChangeBefore: IndexChanges.Before {
     guard isBeforeKnown, before?.fields != StoredDocument.damagedFields else { return .unknown }
     return before.map { .document($0) } ?? .none
   }
@@ -70,7 +70,7 @@ final class CommitEffects: CommitNote {
   ) {
     self.time = time
     self.shapes = shapes
-    indexChanges = IndexChanges(changes.map(\.noted))
+    indexChanges = IndexChanges(changes.map(\.indexChange))
     recordBytes = changes.map(\.recordBytes)
     self.audience = audience(indexChanges.changes)
   }

@@ -79,9 +79,9 @@ struct CommitHistory {
   mutating func release(of floor: UInt64) -> [Part] {
     guard let place = place(of: floor) else { return [] }
     floors[place].count -= 1
-    let gone = floors.prefix { $0.count == 0 }.count
-    floors.removeFirst(gone)
-    if gone == 0, floors[place].count == 0 { unused += 1 } else { unused = min(unused, floors.count) }
+    let emptyCount = floors.prefix { $0.count == 0 }.count
+    floors.removeFirst(emptyCount)
+    if emptyCount == 0, floors[place].count == 0 { unused += 1 } else { unused = min(unused, floors.count) }
     if unused > 64, unused > floors.count / 2 {
       floors.removeAll { $0.count == 0 }
       unused = 0
@@ -94,7 +94,7 @@ struct CommitHistory {
       }
       return parts + [recent]
     }
-    return gone > 0 ? drop(parts.prefix { $0.lastNumber < lowest }.count) : []
+    return emptyCount > 0 ? drop(parts.prefix { $0.lastNumber < lowest }.count) : []
   }
 
   private func place(of floor: UInt64) -> Int? {

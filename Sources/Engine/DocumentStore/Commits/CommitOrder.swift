@@ -33,7 +33,7 @@ struct CommitOrder {
       last.commit.isRefused ? earlier.last { !$0.commit.isRefused } : last
     }
 
-    func forEachPossible(_ body: (Pending) -> Void) {
+    func forEachNotRefused(_ body: (Pending) -> Void) {
       for state in earlier where !state.commit.isRefused { body(state) }
       if !last.commit.isRefused { body(last) }
     }
@@ -174,7 +174,7 @@ struct CommitOrder {
     var changes: [CommitHistory.Change] = []
     changes.reserveCapacity(pending.count)
     for (key, states) in pending {
-      states.forEachPossible {
+      states.forEachNotRefused {
         changes.append(CommitHistory.Change(number: $0.number, key: key.bytes, after: $0.after))
       }
     }

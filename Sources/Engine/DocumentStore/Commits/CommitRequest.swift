@@ -34,12 +34,12 @@ struct CommitRequest: Sendable {
       known.reserveCapacity(mutations.count)
       transformCounts.reserveCapacity(mutations.count)
     }
-    var bytesAsked = 0
+    var requestBytes = 0
     for (number, mutation) in mutations.enumerated() {
       let size = try DocumentLimits.check(mutation)
       bytes += size
-      if !mutation.isPlacement { bytesAsked += size }
-      try DocumentLimits.checkRequest(bytes: bytesAsked)
+      if !mutation.isPlacement { requestBytes += size }
+      try DocumentLimits.checkRequest(bytes: requestBytes)
       let key = DocumentKey.encode(mutation.path)
       // One dictionary lookup both finds an existing target and inserts a new one.
       let place = mutations.count == 1 ? 0 : known.place(of: key, orNew: targets.count)

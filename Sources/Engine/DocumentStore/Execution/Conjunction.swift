@@ -195,10 +195,10 @@ struct Conjunction {
         orders.append(order)
         continue
       }
-      let isAgreed = others.allSatisfy { other in
+      let isConstantInAll = others.allSatisfy { other in
         other.value(of: order.field).map { ValueOrder.areEqual($0, value) } ?? false
       }
-      if isAgreed {
+      if isConstantInAll {
         dropped.insert(place)
       } else if orders.isEmpty {
         dropped.insert(place)
@@ -229,7 +229,7 @@ struct Conjunction {
   // MARK: Indexes
 
   /// The index whose keys decide as much of this conjunction as possible.
-  var ideal: IndexDefinition {
+  var idealIndex: IndexDefinition {
     IndexDefinition(
       unchecked: query.collectionID, query.scope,
       fields: equalityFields.map(\.field) + orders.map(\.indexField))

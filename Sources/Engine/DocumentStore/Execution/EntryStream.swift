@@ -53,7 +53,7 @@ final class IndexStream: EntryStream {
   /// The common prefix of all keys of the access.
   private let prefix: ArraySlice<UInt8>
   /// The target of a seek; kept to avoid allocation.
-  private var sought: [UInt8] = []
+  private var seekTarget: [UInt8] = []
   /// Sorted entries with long keys, in reverse, so that the next one is last.
   private var pending: [Entry] = []
   private(set) var end: [UInt8] = []
@@ -97,26 +97,26 @@ final class IndexStream: EntryStream {
   }
 
   func seek(_ end: [UInt8]) throws(DocumentStoreError) -> Bool {
-    sought.removeAll(keepingCapacity: true)
-    sought.append(contentsOf: prefix)
-    sought.append(contentsOf: end.dropFirst(access.endPrefix.count))
-    if isCollectionOfNames { sought.append(0) }
+    seekTarget.removeAll(keepingCapacity: true)
+    seekTarget.append(contentsOf: prefix)
+    seekTarget.append(contentsOf: end.dropFirst(access.endPrefix.count))
+    if isCollectionOfNames { seekTarget.append(0) }
     while let entry = pending.popLast() {
-      guard context.precedes(entry.key, sought) else {
+      guard context.precedes(entry.key, seekTarget) else {
         take(entry.key, entry.ordinal)
         return true
       }
     }
     // Skip ranges that end before the target.
-    while range.map({ isBehind($0, sought) }) ?? true {
+    while range.map({ endsBefore($0, seekTarget) }) ?? true {
       guard try openNextRange() else { return false }
     }
-    let target = StoredKey.start(of: sought)
+    let target = StoredKey.start(of: seekTarget)
     if context.isBackward {
       // Seeks to the position after the key. For a truncated target, seeks to the position after all keys
       // with that prefix.
-      let bound = target.count < sought.count ? target.prefixSuccessor ?? target : target
-      try cursor?.seekBackward(to: bound, through: target.count == sought.count)
+      let bound = target.count < seekTarget.count ? target.prefixSuccessor ?? target : target
+      try cursor?.seekBackward(to: bound, through: target.count == seekTarget.count)
     } else {
       try cursor?.seekForward(to: target)
     }
@@ -127,7 +127,7 @@ final class IndexStream: EntryStream {
   }
 
   /// Returns whether the whole range comes before the key in this direction.
-  private func isBehind(_ range: ByteRange, _ key: [UInt8]) -> Bool {
+  private func endsBefore(_ range: ByteRange, _ key: [UInt8]) -> Bool {
     context.isBackward ? key.precedes(range.lower) : range.upper.map { !key.precedes($0) } ?? false
   }
 
@@ -265,18 +265,18 @@ final class JoinedStream: EntryStream {
   /// Seeks the streams to the furthest position among them, until all are at the same entry.
   private func align() throws(DocumentStoreError) -> Bool {
     var target = streams[0].end
-    var agreeing = 1
+    var alignedCount = 1
     var index = 1
-    while agreeing < streams.count {
+    while alignedCount < streams.count {
       let stream = streams[index % streams.count]
       if stream.end.isEmpty || context.precedes(stream.end, target) {
         guard try stream.seek(target) else { return false }
       }
       if stream.end == target {
-        agreeing += 1
+        alignedCount += 1
       } else {
         target = stream.end
-        agreeing = 1
+        alignedCount = 1
       }
       index += 1
     }

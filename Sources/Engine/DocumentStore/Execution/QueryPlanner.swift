@@ -46,8 +46,8 @@ struct QueryPlanner {
       return .plan(gatheredPlan([.keys([oriented.names])], oriented))
     }
     var conjunctions = filter.alternatives.compactMap { Conjunction($0, oriented) }
-    let unsettled = conjunctions.count > 1 ? conjunctions : []
-    for index in conjunctions.indices { conjunctions[index].chooseOrders(with: unsettled) }
+    let mergedConjunctions = conjunctions.count > 1 ? conjunctions : []
+    for index in conjunctions.indices { conjunctions[index].chooseOrders(with: mergedConjunctions) }
     guard !conjunctions.isEmpty else { return .plan(emptyPlan(oriented)) }
     if conjunctions.contains(where: { $0.name != nil }) {
       return .plan(gatheredPlan(try conjunctions.map(unorderedBranch), oriented))
@@ -66,8 +66,8 @@ struct QueryPlanner {
         branches.append(branch)
         isExact = isExact && conjunction.isDecidedByKeys
       } else {
-        let ideal = conjunction.ideal
-        if !needed.contains(ideal) { needed.append(ideal) }
+        let idealIndex = conjunction.idealIndex
+        if !needed.contains(idealIndex) { needed.append(idealIndex) }
       }
     }
     if needed.isEmpty {

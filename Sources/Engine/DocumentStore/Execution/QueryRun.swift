@@ -18,7 +18,7 @@ struct QueryWork: Sendable, Hashable {
   /// document.
   var nestedSkips = 0
   /// Largest number of matches kept at once for sorting.
-  var matchesKeptMax = 0
+  var matchesKeptPeak = 0
 }
 
 final class QueryRun {
@@ -107,18 +107,18 @@ final class QueryRun {
     }
     var count = 0
     // If branches are not merged, several of them can contain the same document.
-    let hasDoubles = !plan.isOrdered && plan.branches.count > 1
+    let mayHaveDuplicates = !plan.isOrdered && plan.branches.count > 1
     var seen = Set<UInt32>()
     if plan.isExact {
       try forEachCandidate { ordinal throws(DocumentStoreError) in
-        if hasDoubles, !seen.insert(ordinal).inserted { return true }
+        if mayHaveDuplicates, !seen.insert(ordinal).inserted { return true }
         count += 1
         return !self.plan.isOrdered || count < self.limit
       }
     } else {
       try forEachCandidateEntry { ordinal, entry throws(DocumentStoreError) in
         guard try self.matches(entry) else { return true }
-        if hasDoubles, !seen.insert(ordinal).inserted { return true }
+        if mayHaveDuplicates, !seen.insert(ordinal).inserted { return true }
         count += 1
         return !self.plan.isOrdered || count < self.limit
       }
@@ -180,7 +180,7 @@ final class QueryRun {
       found.add(key, ordinal)
       return true
     }
-    work.matchesKeptMax = max(work.matchesKeptMax, found.keptMax)
+    work.matchesKeptPeak = max(work.matchesKeptPeak, found.keptPeak)
     return found.ordinals()
   }
 
@@ -335,15 +335,16 @@ final class QueryRun {
     for range in ranges {
       var cursor = try range.tree.cursor(over: range.range.inTree)
       if plan.isBackward { cursor.seekToEnd() }
-      var wave = min(limit, Self.ordinalsPerBatch)
+      var batchSize = min(limit, Self.ordinalsPerBatch)
       while true {
         ordinals.removeAll(keepingCapacity: true)
         let count =
-          try plan.isBackward ? cursor.previous(wave, into: &ordinals) : cursor.next(wave, into: &ordinals)
+          try plan.isBackward
+          ? cursor.previous(batchSize, into: &ordinals) : cursor.next(batchSize, into: &ordinals)
         guard count > 0 else { break }
         work.entriesRead += count
         guard try body(ordinals) else { return }
-        wave = Self.ordinalsPerBatch
+        batchSize = Self.ordinalsPerBatch
       }
     }
   }

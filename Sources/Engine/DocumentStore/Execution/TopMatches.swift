@@ -11,7 +11,7 @@ struct TopMatches {
   /// The key of the last match within the limit, once the limit is reached.
   private var last: [UInt8]?
   /// Largest number of matches that were kept at once.
-  private(set) var keptMax = 0
+  private(set) var keptPeak = 0
 
   init(limit: Int) { self.limit = limit }
 
@@ -20,7 +20,7 @@ struct TopMatches {
   mutating func add(_ key: [UInt8], _ ordinal: UInt32) {
     if let last, !key.precedes(last) { return }
     found.append((key, ordinal))
-    keptMax = max(keptMax, found.count)
+    keptPeak = max(keptPeak, found.count)
     if found.count >= max(Self.keptMin, limit < .max / 2 ? 2 * limit : .max) { cut() }
   }
 

@@ -144,10 +144,10 @@ extension [IndexDefinition.Field] {
 extension IndexDefinition: CustomStringConvertible {
   /// The definition as a user would declare it, oriented so that the first field ascends if possible.
   public var description: String {
-    let isAgainstNames = fields.lastDirection == .descending
+    let hasDescendingNames = fields.lastDirection == .descending
     let first = fields.lazy.compactMap(\.part.direction).first
-    let isTurned = !isAgainstNames && first == .descending
-    var fields = (isTurned ? fields.map(\.reversed) : fields).map { field in
+    let isReversed = !hasDescendingNames && first == .descending
+    var fields = (isReversed ? fields.map(\.reversed) : fields).map { field in
       switch field.part {
       case .value(.ascending): "\(field.path.canonical)"
       case .value(.descending): "\(field.path.canonical) desc"
@@ -156,7 +156,7 @@ extension IndexDefinition: CustomStringConvertible {
       case .element: "\(field.path.canonical)[]"
       }
     }
-    if isAgainstNames { fields.append("__name__") }
+    if hasDescendingNames { fields.append("__name__") }
     return (scope == .collectionGroup ? "group " : "") + "\(collectionID)(\(fields.joined(separator: ", ")))"
   }
 }

@@ -66,7 +66,7 @@ final class IndexSet: Sendable {
     var failedRebuilds: [UInt32: BuildFailure] = [:]
     /// Indexes that cannot be built, because a record of their collection cannot be decoded. Until that
     /// record is overwritten or deleted, queries run without these indexes.
-    var impossible: [(definition: IndexDefinition, record: [UInt8])] = []
+    var unbuildable: [(definition: IndexDefinition, record: [UInt8])] = []
     var building: [Building] = []
     var nextID: UInt32 = 1
     /// Counter of index uses.
@@ -187,7 +187,7 @@ final class IndexSet: Sendable {
     guard isNamesLost || !lost.isEmpty else { return false }
     state.withLock { state in
       if isNamesLost { state.names = nil }
-      state.lose(lost)
+      state.markLost(lost)
     }
     return true
   }
@@ -203,11 +203,11 @@ final class IndexSet: Sendable {
   }
 
   /// Indexes that queries should not try to build.
-  func impossible(in collectionID: String) -> [IndexDefinition] {
+  func unbuildable(in collectionID: String) -> [IndexDefinition] {
     state.withLock { state in
-      state.impossible.isEmpty
+      state.unbuildable.isEmpty
         ? []
-        : state.impossible.map(\.definition).filter { $0.collectionID.isSameUTF8(as: collectionID) }
+        : state.unbuildable.map(\.definition).filter { $0.collectionID.isSameUTF8(as: collectionID) }
     }
   }
 
@@ -286,13 +286,13 @@ extension IndexSet.State {
   }
 
   /// Removes indexes whose keys are lost. Declared indexes among them stay in the catalog as lost indexes.
-  mutating func lose(_ ids: Set<UInt32>) {
+  mutating func markLost(_ ids: Set<UInt32>) {
     guard !ids.isEmpty else { return }
     lost += indexes.filter { ids.contains($0.id) && !$0.isAutomatic }.map(\.withoutKeys)
     indexes.removeAll { ids.contains($0.id) }
   }
 
-  private static let impossibleMax = 1024
+  private static let unbuildableMax = 1024
 
   /// Ends a failed build. Returns false if a commit has invalidated the build, so that another attempt may
   /// succeed. Otherwise, if a record could not be decoded, queries run without the index until that record
@@ -306,9 +306,9 @@ extension IndexSet.State {
     if let index = lost.first(where: { $0.definition == failed.definition }) {
       failedRebuilds[index.id] = .undecodable(record)
     }
-    impossible.removeAll { $0.definition == failed.definition }
-    if impossible.count == Self.impossibleMax { impossible.removeFirst() }
-    impossible.append((failed.definition, record))
+    unbuildable.removeAll { $0.definition == failed.definition }
+    if unbuildable.count == Self.unbuildableMax { unbuildable.removeFirst() }
+    unbuildable.append((failed.definition, record))
     return true
   }
 
@@ -316,7 +316,7 @@ extension IndexSet.State {
   /// deletes.
   private mutating func noteRepairs(_ note: IndexChanges) {
     let changed = Set(note.changes.map(\.key))
-    impossible.removeAll { changed.contains($0.record) }
+    unbuildable.removeAll { changed.contains($0.record) }
     for index in lost {
       switch failedRebuilds[index.id] {
       case .undecodable(let record)?:
@@ -344,8 +344,8 @@ extension IndexSet.State {
       let keys = note.keys(for: indexes[place].id, indexes[place].definition)
       if !indexes[place].apply(keys, ordinals) { lost.insert(indexes[place].id) }
     }
-    lose(lost)
-    if !impossible.isEmpty || !failedRebuilds.isEmpty { noteRepairs(note) }
+    markLost(lost)
+    if !unbuildable.isEmpty || !failedRebuilds.isEmpty { noteRepairs(note) }
     for number in building.indices where note.concerns(building[number].definition) {
       let keys = note.keys(for: building[number].id, building[number].definition)
       building[number].apply(keys, ordinals)

@@ -34,14 +34,14 @@ struct KeyChanges: Sendable {
       for place in changes.indices where unsafe !changes[place].isUpdate {
         let start = bytes.count
         unsafe NameKey.append(changes[place].path, documentKey: changes[place].key, to: &bytes)
-        shorten(from: start)
+        truncate(from: start)
         add(start..<bytes.count, place, isAdded: unsafe changes[place].after != nil)
       }
     }
   }
 
   /// Truncates the key that was appended from `start` on.
-  private mutating func shorten(from start: Int) {
+  private mutating func truncate(from start: Int) {
     guard bytes.count - start > StoredKey.keptBytes else { return }
     let key = StoredKey.of(Array(bytes[start...]))
     bytes.removeSubrange(start...)
@@ -87,10 +87,10 @@ struct KeyChanges: Sendable {
   ) {
     let start = bytes.count
     if let before { numbers.add(fields.appendKey(of: before, to: &bytes), times: -1) }
-    shorten(from: start)
+    truncate(from: start)
     let middle = bytes.count
     if let after { numbers.add(fields.appendKey(of: after, to: &bytes)) }
-    shorten(from: middle)
+    truncate(from: middle)
     if bytes[start..<middle] == bytes[middle...] {
       bytes.removeSubrange(start...)
     } else {

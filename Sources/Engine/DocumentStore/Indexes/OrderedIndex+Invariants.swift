@@ -39,7 +39,7 @@ extension OrderedIndexNode {
   fileprivate func invariantBroken(below bounds: OrderedIndexBounds) -> String? {
     guard count >= (isLeaf ? 1 : 2) else { return "a node has too few entries" }
     guard contentBytes <= Self.contentBytesMax, usedBytes <= capacity else { return "a node is too large" }
-    guard hasPossiblePlaces, hasAscendingKeys else { return "a node's keys are out of order" }
+    guard hasValidLayout, hasAscendingKeys else { return "a node's keys are out of order" }
     guard bounds.hold(self) else { return "a node has keys outside its bounds" }
     guard !isLeaf else { return nil }
     for index in 0..<count {

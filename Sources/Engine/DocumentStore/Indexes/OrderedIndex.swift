@@ -83,11 +83,11 @@ struct OrderedIndex: Sendable {
     }
     let place = try place(of: key)
     if let old = place.ordinal {
-      if old != ordinal { ownTree().root.setValue(ordinal, at: place) }
+      if old != ordinal { uniqueTree().root.setValue(ordinal, at: place) }
       return old
     }
     precondition(count < UInt32.max, "an index holds fewer than 2^32 keys")
-    ownTree().replaceRoot { $0.insert(key, ordinal, at: place) }
+    uniqueTree().replaceRoot { $0.insert(key, ordinal, at: place) }
     count += 1
     return nil
   }
@@ -101,13 +101,13 @@ struct OrderedIndex: Sendable {
     if count == 0 {
       tree = nil
     } else {
-      ownTree().replaceRoot { $0.removeEntry(at: place) }
+      uniqueTree().replaceRoot { $0.removeEntry(at: place) }
     }
     return ordinal
   }
 
   /// Returns the tree for writing. If other indexes share the tree, this index first gets its own tree.
-  private mutating func ownTree() -> OrderedIndexTree {
+  private mutating func uniqueTree() -> OrderedIndexTree {
     if !isKnownUniquelyReferenced(&tree) {
       guard let shared = tree else { preconditionFailure("an index with keys has a tree") }
       shared.root.retain()

@@ -36,12 +36,12 @@ struct OrderedIndexChild {
   /// search, each read depends on the previous one, so the cache misses would add up.
   func touchFront() {
     guard word & Self.longBit != 0, let front = unsafe UnsafeRawPointer(bitPattern: address) else { return }
-    var ones = UInt8.max
+    var combined = UInt8.max
     for line in 0..<Self.frontLines {
-      ones &= unsafe front.load(fromByteOffset: line * Self.lineBytes, as: UInt8.self)
+      combined &= unsafe front.load(fromByteOffset: line * Self.lineBytes, as: UInt8.self)
     }
     // The compiler would remove reads without an effect.
-    if ones == UInt8.max { atomicMemoryFence(ordering: .acquiring) }
+    if combined == UInt8.max { atomicMemoryFence(ordering: .acquiring) }
   }
 
   /// This child, or the loaded node of a stub. Nil if the node is not in memory.
@@ -124,7 +124,7 @@ struct OrderedIndexStub {
     unsafe (memory + Self.nodeAt).assumingMemoryBound(to: Atomic<UInt>.self)
   }
 
-  private var sourcePlace: UnsafeMutablePointer<OrderedIndexSource> {
+  private var sourcePointer: UnsafeMutablePointer<OrderedIndexSource> {
     unsafe (memory + Self.sourceAt).assumingMemoryBound(to: OrderedIndexSource.self)
   }
 
@@ -135,11 +135,11 @@ struct OrderedIndexStub {
       return
     }
     child?.release()
-    unsafe sourcePlace.deinitialize(count: 1)
+    unsafe sourcePointer.deinitialize(count: 1)
     unsafe memory.deallocate()
   }
 
-  var source: OrderedIndexSource { unsafe sourcePlace.pointee }
+  var source: OrderedIndexSource { unsafe sourcePointer.pointee }
   var page: Int { Int(unsafe memory.load(fromByteOffset: Self.pageAt, as: UInt32.self)) }
   var level: Int { Int(unsafe memory.load(fromByteOffset: Self.levelAt, as: UInt8.self)) }
   var keys: UInt32 { unsafe memory.load(fromByteOffset: Self.keysAt, as: UInt32.self) }

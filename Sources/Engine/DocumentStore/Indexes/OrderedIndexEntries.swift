@@ -190,14 +190,14 @@ struct OrderedIndexEntries: ~Copyable {
   private func size(of index: Int) -> Int { OrderedIndexNode.entryBytes + keyBytes(at: index) }
 
   /// Returns the part of a range whose entries have keys. The first child of an inner node has no key.
-  private func keyed(_ range: Range<Int>) -> Range<Int> {
+  private func keyedRange(_ range: Range<Int>) -> Range<Int> {
     isLeaf ? range : min(range.lowerBound + 1, range.upperBound)..<range.upperBound
   }
 
   /// Returns the length of the prefix that all keys of a range share.
   private func prefixBytes(of range: Range<Int>) -> Int {
-    let keyed = keyed(range)
-    guard let first = keyed.first, let last = keyed.last else { return 0 }
+    let keyedRange = keyedRange(range)
+    guard let first = keyedRange.first, let last = keyedRange.last else { return 0 }
     return commonBytes(first, last)
   }
 
@@ -211,7 +211,7 @@ struct OrderedIndexEntries: ~Copyable {
     let prefixBytes = prefixBytes(of: range)
     let short = prefixBytes + OrderedIndexNode.headBytesMax
     var sum = OrderedIndexNode.entryBytes * range.count + prefixBytes
-    for index in keyed(range) { sum += max(0, keyBytes(at: index) - short) }
+    for index in keyedRange(range) { sum += max(0, keyBytes(at: index) - short) }
     return sum
   }
 
@@ -234,13 +234,13 @@ struct OrderedIndexEntries: ~Copyable {
       capacity: spare
         + OrderedIndexNode.usedBytes(
           level: level, prefixBytes: prefixBytes, count: range.count, tailBytes: tailBytes))
-    let keyed = keyed(range)
-    if let first = keyed.first {
+    let keyedRange = keyedRange(range)
+    if let first = keyedRange.first {
       unsafe node.setPrefix(UnsafeRawBufferPointer(start: bytes + items[first].start, count: prefixBytes))
     }
     unsafe node.fill(count: range.count) { offset in
       let item = unsafe items[range.lowerBound + offset]
-      guard range.lowerBound + offset >= keyed.lowerBound else {
+      guard range.lowerBound + offset >= keyedRange.lowerBound else {
         return unsafe (UnsafeRawPointer(bytes), 0, item.value, item.child)
       }
       return unsafe (

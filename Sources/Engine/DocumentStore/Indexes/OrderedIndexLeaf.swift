@@ -33,15 +33,15 @@ struct OrderedIndexLeaf {
 
   /// Returns the leaf with the key of a rank, if that leaf is an adjacent sibling.
   func neighbour(with rank: Int) throws(DocumentStoreError) -> OrderedIndexLeaf? {
-    guard var way = parent else { return nil }
-    let parent = way
-    if rank == ranks.upperBound, index + 1 < way.node.count {
-      try way.descend(to: index + 1)
-      return OrderedIndexLeaf(way.node, rank, parent: parent, index: index + 1)
+    guard var path = parent else { return nil }
+    let parent = path
+    if rank == ranks.upperBound, index + 1 < path.node.count {
+      try path.descend(to: index + 1)
+      return OrderedIndexLeaf(path.node, rank, parent: parent, index: index + 1)
     }
     if rank == start - 1, index > 0 {
-      try way.descend(to: index - 1)
-      return OrderedIndexLeaf(way.node, start - way.node.count, parent: parent, index: index - 1)
+      try path.descend(to: index - 1)
+      return OrderedIndexLeaf(path.node, start - path.node.count, parent: parent, index: index - 1)
     }
     return nil
   }
@@ -61,7 +61,7 @@ extension OrderedIndexTree {
   }
 
   /// Returns the positions of both ends of a range. Waits for the disk at most once per level.
-  func spots(
+  func leafPositions(
     of lower: RawSpan, _ upper: RawSpan
   ) throws(DocumentStoreError) -> (lower: OrderedIndexLeaf.Found, upper: OrderedIndexLeaf.Found) {
     defer { endRead() }
@@ -78,57 +78,57 @@ extension OrderedIndexTree {
 
   func leafPosition(ofRank rank: Int) throws(DocumentStoreError) -> OrderedIndexLeaf {
     defer { endRead() }
-    var way = OrderedIndexPath(root)
+    var path = OrderedIndexPath(root)
     var parent: OrderedIndexPath?
     var index = 0
     var rest = rank
-    while !way.node.isLeaf {
-      parent = way
-      (index, rest) = way.node.childIndex(ofRank: rest)
-      try way.descend(to: index)
+    while !path.node.isLeaf {
+      parent = path
+      (index, rest) = path.node.childIndex(ofRank: rest)
+      try path.descend(to: index)
     }
-    return OrderedIndexLeaf(way.node, rank - rest, parent: parent, index: index)
+    return OrderedIndexLeaf(path.node, rank - rest, parent: parent, index: index)
   }
 }
 
 /// A descent to the leaf of a key, one level at a time.
 private struct OrderedIndexDescent {
-  private var way: OrderedIndexPath
+  private var path: OrderedIndexPath
   private var parent: OrderedIndexPath?
   /// The chosen child.
   private var index = 0
   private var start = 0
 
-  init(_ root: OrderedIndexNode) { way = OrderedIndexPath(root) }
+  init(_ root: OrderedIndexNode) { path = OrderedIndexPath(root) }
 
-  var isAtLeaf: Bool { way.node.isLeaf }
+  var isAtLeaf: Bool { path.node.isLeaf }
 
-  mutating func choose(_ key: RawSpan) { index = way.node.childIndex(of: key) }
+  mutating func choose(_ key: RawSpan) { index = path.node.childIndex(of: key) }
 
-  var isNextOnDisk: Bool { way.node.child(at: index).inMemory == nil }
+  var isNextOnDisk: Bool { path.node.child(at: index).inMemory == nil }
 
   /// Prefetches the next nodes of both descents. Before the last step, also prefetches the leaves that are
   /// next to them inside the range.
   func startReading(with last: Self) {
-    way.startReading(childAt: index)
-    let isSameNode = way.node.identity == last.way.node.identity
+    path.startReading(childAt: index)
+    let isSameNode = path.node.identity == last.path.node.identity
     guard !isSameNode || index < last.index else { return }
-    last.way.startReading(childAt: last.index)
-    guard way.node.level == 1, !isSameNode || index + 1 < last.index else { return }
-    way.startReading(childAt: index + 1)
-    last.way.startReading(childAt: last.index - 1)
+    last.path.startReading(childAt: last.index)
+    guard path.node.level == 1, !isSameNode || index + 1 < last.index else { return }
+    path.startReading(childAt: index + 1)
+    last.path.startReading(childAt: last.index - 1)
   }
 
   mutating func descend() throws(DocumentStoreError) {
-    parent = way
-    start += way.node.keys(before: index)
-    try way.descend(to: index)
+    parent = path
+    start += path.node.keys(before: index)
+    try path.descend(to: index)
   }
 
   func leafPosition(of key: RawSpan) -> OrderedIndexLeaf.Found {
-    let (place, isFound) = way.node.search(key, from: 0)
+    let (place, isFound) = path.node.search(key, from: 0)
     return OrderedIndexLeaf.Found(
-      leafPosition: OrderedIndexLeaf(way.node, start, parent: parent, index: index), index: place,
+      leafPosition: OrderedIndexLeaf(path.node, start, parent: parent, index: index), index: place,
       isFound: isFound)
   }
 }

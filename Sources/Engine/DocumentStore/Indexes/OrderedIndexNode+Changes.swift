@@ -36,7 +36,7 @@ extension OrderedIndexNode {
 
   /// Returns the child at `index`. A child that is shared, or that was loaded by a stub, is first replaced by
   /// a copy.
-  private func ownChild(at index: Int) -> OrderedIndexNode {
+  private func uniqueChild(at index: Int) -> OrderedIndexNode {
     let child = child(at: index)
     guard let node = child.loaded else { preconditionFailure("the nodes for a write are loaded") }
     if let own = child.node, own.isUnique { return own }
@@ -50,7 +50,7 @@ extension OrderedIndexNode {
 
   func setValue(_ ordinal: UInt32, at place: OrderedIndexPlace) {
     var node = self
-    while !node.isLeaf { node = node.ownChild(at: place.child(onLevel: node.level)) }
+    while !node.isLeaf { node = node.uniqueChild(at: place.child(onLevel: node.level)) }
     node.setValue(ordinal, at: place.index)
   }
 
@@ -63,7 +63,7 @@ extension OrderedIndexNode {
   func insert(_ key: RawSpan, _ ordinal: UInt32, at place: OrderedIndexPlace) -> [OrderedIndexPiece]? {
     guard !isLeaf else { return insertEntry(key, ordinal, at: place.index) }
     let index = place.child(onLevel: level)
-    if let pieces = ownChild(at: index).insert(key, ordinal, at: place) {
+    if let pieces = uniqueChild(at: index).insert(key, ordinal, at: place) {
       return replaceChildren(index..<index + 1, with: pieces)
     }
     addKeys(1, at: index)
@@ -108,7 +108,7 @@ extension OrderedIndexNode {
       return [OrderedIndexPiece(bound: [], node: reallocated(spare: spare))]
     }
     let index = place.child(onLevel: level)
-    if let pieces = ownChild(at: index).removeEntry(at: place) {
+    if let pieces = uniqueChild(at: index).removeEntry(at: place) {
       if let pieces = replaceChildren(index..<index + 1, with: pieces) { return pieces }
     } else {
       addKeys(-1, at: index)
@@ -134,13 +134,15 @@ extension OrderedIndexNode {
       if index == 0 { removeFirstChild() } else { removeEntry(at: index) }
       return nil
     }
-    let isLonely = !child.isLeaf && child.count == 1
-    guard child.contentBytes < Self.smallBytes || isLonely else { return nil }
+    let hasSingleChild = !child.isLeaf && child.count == 1
+    guard child.contentBytes < Self.smallBytes || hasSingleChild else { return nil }
     let neighbourIndex = Self.neighbour(of: index)
     guard let neighbour = self.child(at: neighbourIndex).loaded else {
       preconditionFailure("the nodes for a removal are loaded")
     }
-    guard child.contentBytes + neighbour.contentBytes <= Self.mergedBytesMax || isLonely else { return nil }
+    guard child.contentBytes + neighbour.contentBytes <= Self.mergedBytesMax || hasSingleChild else {
+      return nil
+    }
     let left = min(index, neighbourIndex)
     let pair = (child: left == index ? child : neighbour, next: left == index ? neighbour : child)
     var entries = OrderedIndexEntries(level: child.level)

@@ -36,7 +36,7 @@ extension OrderedIndexNode {
       unsafe (end - tailBytes).copyMemory(from: tails, byteCount: tailBytes)
     }
     for index in 0..<(level == 0 ? 0 : count) { unsafe children[index] = 0 }
-    guard hasPossiblePlaces, hasAscendingKeys else {
+    guard hasValidLayout, hasAscendingKeys else {
       // Without children yet.
       unsafe memory.deallocate()
       return nil
@@ -44,7 +44,7 @@ extension OrderedIndexNode {
   }
 
   /// Whether all tails are contiguous and all heads are padded with zeros.
-  var hasPossiblePlaces: Bool {
+  var hasValidLayout: Bool {
     var end = 0
     for index in 0..<count {
       let next = tailsEnd(before: index + 1)
@@ -66,7 +66,7 @@ extension OrderedIndexNode {
     return end == tailBytes
   }
 
-  /// Whether each key sorts before the next one. Valid only if `hasPossiblePlaces` is true.
+  /// Whether each key sorts before the next one. Valid only if `hasValidLayout` is true.
   var hasAscendingKeys: Bool {
     for index in (isLeaf ? 1 : 2)..<max(count, isLeaf ? 1 : 2) {
       let before = unsafe heads[index - 1]

@@ -33,12 +33,12 @@ extension OrderedIndexNode {
     let suffixBytes = keyBytes - prefixBytes
     let head = unsafe Self.head(suffix, suffixBytes)
     let heads = unsafe heads
-    var low = unsafe headsBelow(head, heads, from: first)
+    var low = unsafe lowerBoundIndex(head, heads, from: first)
     guard low < count, unsafe heads[low] == head else { return (low, false) }
     // Among equal heads, the rest of the key decides.
     var high = low + 1
     if high < count, unsafe heads[high] == head {
-      high = head == UInt32.max ? count : unsafe headsBelow(head + 1, heads, from: high)
+      high = head == UInt32.max ? count : unsafe lowerBoundIndex(head + 1, heads, from: high)
     }
     while low < high {
       let middle = (low + high) / 2
@@ -62,7 +62,8 @@ extension OrderedIndexNode {
   }
 
   /// Returns the index of the first entry, from `first` on, whose head is not less than `head`.
-  private func headsBelow(_ head: UInt32, _ heads: UnsafeMutablePointer<UInt32>, from first: Int) -> Int {
+  private func lowerBoundIndex(_ head: UInt32, _ heads: UnsafeMutablePointer<UInt32>, from first: Int) -> Int
+  {
     assert(first <= count)
     let countedMax = isLeaf ? 192 : 64
     var start = first

@@ -54,7 +54,7 @@ extension OrderedIndex {
     case (nil, let key?):
       upper = try tree.leafPosition(of: key.rawSpan).rank(through: range.upper.isIncluding)
     case (let first?, let last?):
-      let found = try tree.spots(of: first.rawSpan, last.rawSpan)
+      let found = try tree.leafPositions(of: first.rawSpan, last.rawSpan)
       lower = found.lower.rank(through: !range.lower.isIncluding)
       upper = found.upper.rank(through: range.upper.isIncluding)
     }

@@ -18,8 +18,8 @@ struct OrderedIndexSorter: ~Copyable {
   /// key.
   private static let slackBytes = 8
   /// Ranges of at most this many records are sorted by comparison.
-  private static let fewRecords = 24
-  private static let reportEvery = 1 << 16
+  private static let insertionSortMax = 24
+  private static let reportInterval = 1 << 16
 
   @safe private struct Chunk: BitwiseCopyable {
     let start: UnsafeMutableRawPointer
@@ -32,7 +32,7 @@ struct OrderedIndexSorter: ~Copyable {
   }
 
   /// The number of bytes that an entry takes in addition to the key itself.
-  static var bytesBesideKey: Int { 6 + MemoryLayout<Record>.stride }
+  static var entryOverheadBytes: Int { 6 + MemoryLayout<Record>.stride }
 
   /// Entries of the form ordinal:u32 keyBytes:u16 key.
   private var chunks: [Chunk] = []
@@ -96,7 +96,7 @@ struct OrderedIndexSorter: ~Copyable {
       guard let start = buffer.baseAddress else { return nil }
       let isSorted = withoutActuallyEscaping(proceed) { proceed in
         var sort = unsafe Sort(chunks: chunks, records: start, aux: aux, total: count, proceed: proceed)
-        sort.byKeys(0..<count, from: commonBytes)
+        sort.sortByKeys(0..<count, from: commonBytes)
         return !sort.isCancelled
       }
       guard isSorted else { return nil }
@@ -126,7 +126,7 @@ struct OrderedIndexSorter: ~Copyable {
         let order = builder.put(span, key.ordinal)
         precondition(order != .before, "the sorter sorts")
       }
-      if start / reportEvery != end / reportEvery, !proceed(0.5 + 0.5 * Double(end) / Double(count)) {
+      if start / reportInterval != end / reportInterval, !proceed(0.5 + 0.5 * Double(end) / Double(count)) {
         return nil
       }
       start = end
@@ -178,23 +178,23 @@ struct OrderedIndexSorter: ~Copyable {
     private func key(_ index: Int) -> Key { unsafe Key(chunks, records[index].place) }
 
     /// Sorts keys that share their first `offset` bytes.
-    mutating func byKeys(_ range: Range<Int>, from offset: Int) {
-      guard range.count > fewRecords else { return compare(range, from: offset) }
+    mutating func sortByKeys(_ range: Range<Int>, from offset: Int) {
+      guard range.count > insertionSortMax else { return insertionSort(range, from: offset) }
       for index in range { unsafe records[index].head = key(index).head(at: offset) }
-      byHeads(range)
+      sortByHeads(range)
       var start = range.lowerBound
       while start < range.upperBound, !isCancelled {
         var end = start + 1
         while end < range.upperBound, unsafe records[end].head == records[start].head { end += 1 }
-        if end - start > 1 { sameHeads(start..<end, at: offset) } else { addSorted(1) }
+        if end - start > 1 { sortEqualHeads(start..<end, at: offset) } else { addSorted(1) }
         start = end
       }
     }
 
     /// Sorts keys that have the same eight bytes at `offset`. Keys that end within these eight bytes differ
     /// only in their number of trailing zeros, so they are sorted by length.
-    private mutating func sameHeads(_ range: Range<Int>, at offset: Int) {
-      guard range.count > fewRecords else { return compare(range, from: offset) }
+    private mutating func sortEqualHeads(_ range: Range<Int>, at offset: Int) {
+      guard range.count > insertionSortMax else { return insertionSort(range, from: offset) }
       var ends = [Int](repeating: 0, count: 11)
       func bucket(_ index: Int) -> Int { min(max(key(index).count - offset, 0), 9) }
       for index in range { ends[bucket(index) + 1] += 1 }
@@ -211,7 +211,7 @@ struct OrderedIndexSorter: ~Copyable {
       }
       let rest = longer..<range.upperBound
       guard !rest.isEmpty else { return }
-      byKeys(rest, from: commonBytes(rest, from: offset + 8))
+      sortByKeys(rest, from: commonBytes(rest, from: offset + 8))
     }
 
     private func commonBytes(_ range: Range<Int>, from offset: Int) -> Int {
@@ -226,7 +226,7 @@ struct OrderedIndexSorter: ~Copyable {
     }
 
     /// Insertion sort; stable.
-    private mutating func compare(_ range: Range<Int>, from offset: Int) {
+    private mutating func insertionSort(_ range: Range<Int>, from offset: Int) {
       for index in range.dropFirst() {
         let record = unsafe records[index]
         let key = key(index)
@@ -241,8 +241,8 @@ struct OrderedIndexSorter: ~Copyable {
     }
 
     /// Sorts by head; stable.
-    private mutating func byHeads(_ range: Range<Int>) {
-      guard range.count > fewRecords else {
+    private mutating func sortByHeads(_ range: Range<Int>) {
+      guard range.count > insertionSortMax else {
         for index in range.dropFirst() {
           let record = unsafe records[index]
           var place = index
@@ -263,20 +263,20 @@ struct OrderedIndexSorter: ~Copyable {
       let wanted = Int.bitWidth - range.count.leadingZeroBitCount + 6
       let passes = (wanted + bits - 1) / bits
       let bottom = max(difference.trailingZeroBitCount, top - passes * bits)
-      byBits(range, from: bottom, to: top, bits: bits)
+      radixSort(range, from: bottom, to: top, bits: bits)
       guard bottom > difference.trailingZeroBitCount, !isCancelled else { return }
       var start = range.lowerBound
       while start < range.upperBound {
         var end = start + 1
         let high = unsafe records[start].head >> UInt64(bottom)
         while end < range.upperBound, unsafe records[end].head >> UInt64(bottom) == high { end += 1 }
-        if end - start > 1 { byHeads(start..<end) }
+        if end - start > 1 { sortByHeads(start..<end) }
         start = end
       }
     }
 
     /// Radix sort from the lowest bits to the highest; each pass is stable.
-    private mutating func byBits(_ range: Range<Int>, from bottom: Int, to top: Int, bits: Int) {
+    private mutating func radixSort(_ range: Range<Int>, from bottom: Int, to top: Int, bits: Int) {
       var source = unsafe records + range.lowerBound
       var target = unsafe aux + range.lowerBound
       let count = range.count
@@ -311,12 +311,12 @@ struct OrderedIndexSorter: ~Copyable {
 
     private mutating func addSorted(_ count: Int) {
       sorted += count
-      if sorted - reported >= reportEvery { _ = report(reportEvery) }
+      if sorted - reported >= reportInterval { _ = report(reportInterval) }
     }
 
     /// False if the sort is cancelled. Small amounts are not reported.
     private mutating func report(_ count: Int) -> Bool {
-      guard count >= reportEvery, !isCancelled else { return !isCancelled }
+      guard count >= reportInterval, !isCancelled else { return !isCancelled }
       reported = sorted
       isCancelled = !proceed(0.5 * Double(sorted) / Double(total))
       return !isCancelled

@@ -73,7 +73,7 @@ final class RecoveredTrees {
 
   private func add(_ key: RawSpan, _ ordinal: UInt32, keys: Keys) {
     keys.sorter.add(key, ordinal)
-    bytes += key.byteCount + OrderedIndexSorter.bytesBesideKey
+    bytes += key.byteCount + OrderedIndexSorter.entryOverheadBytes
   }
 
   /// Call this after the last document.

@@ -56,7 +56,7 @@ struct InterestFilter {
       ?? InterestFingerprint.hash(ofCollectionOf: change.pointee.path)
     if collection != latestCollection { turn(to: collection) }
     if unsafe probes.mayMatch(change, fingerprints, key: &key) { return true }
-    return unsafe (probes.hasOthers || hasNames || hasGroups) && mayMatchElsewhere(change, &key)
+    return unsafe (probes.hasNestedFields || hasNames || hasGroups) && mayMatchElsewhere(change, &key)
   }
 
   /// Checks nested fields, the document's name, and its collection group.
@@ -64,7 +64,9 @@ struct InterestFilter {
   private func mayMatchElsewhere(
     _ change: UnsafePointer<IndexChanges.Change>, _ key: inout [UInt8]
   ) -> Bool {
-    if let scope = scopes[latestCollection], unsafe scope.othersMayMatch(change, fingerprints, key: &key) {
+    if let scope = scopes[latestCollection],
+      unsafe scope.nestedFieldsMayMatch(change, fingerprints, key: &key)
+    {
       return true
     }
     if hasNames, unsafe fingerprints.mayContain(InterestFingerprint.hash(ofName: change.pointee.key)) {

@@ -27,34 +27,35 @@ final class InterestFilterScope {
     _ change: UnsafePointer<IndexChanges.Change>, _ fingerprints: BlockedBloomFilter.View,
     key: inout [UInt8]
   ) -> Bool {
-    unsafe probes.mayMatch(change, fingerprints, key: &key) || othersMayMatch(change, fingerprints, key: &key)
+    unsafe probes.mayMatch(change, fingerprints, key: &key)
+      || nestedFieldsMayMatch(change, fingerprints, key: &key)
   }
 
   /// Returns true if the change may concern a listener because of a nested field or a field that every
   /// document has.
-  func othersMayMatch(
+  func nestedFieldsMayMatch(
     _ change: UnsafePointer<IndexChanges.Change>, _ fingerprints: BlockedBloomFilter.View,
     key: inout [UInt8]
   ) -> Bool {
     guard !nestedFields.isEmpty else { return false }
     if case .document(let before) = unsafe change.pointee.before,
-      othersMayMatch(before, fingerprints, key: &key)
+      nestedFieldsMayMatch(before, fingerprints, key: &key)
     {
       return true
     }
     guard let after = unsafe change.pointee.after else { return false }
-    return othersMayMatch(after, fingerprints, key: &key)
+    return nestedFieldsMayMatch(after, fingerprints, key: &key)
   }
 
-  private func othersMayMatch(
+  private func nestedFieldsMayMatch(
     _ document: StoredDocument, _ fingerprints: BlockedBloomFilter.View, key: inout [UInt8]
   ) -> Bool {
     for other in nestedFields {
       guard let value = other.field.value(in: document) else { continue }
-      let isWanted = unsafe withUnsafePointer(to: value) { value in
+      let hasMatch = unsafe withUnsafePointer(to: value) { value in
         unsafe other.probe.mayMatch(value, fingerprints, key: &key)
       }
-      if isWanted { return true }
+      if hasMatch { return true }
     }
     return false
   }
@@ -104,7 +105,7 @@ final class InterestFilterScope {
       add(InterestProbes.TopLevelField(name: outermost, probe: probe))
     } else {
       nestedFields.append(Other(field: field, probe: probe))
-      probes.hasOthers = true
+      probes.hasNestedFields = true
     }
   }
 
@@ -136,6 +137,6 @@ final class InterestFilterScope {
 extension LiveRangeField {
   /// The name of a top-level field that a document may lack; else nil.
   fileprivate var topLevelName: String? {
-    path.names.count == 1 && !isNeverWithoutValue ? path.names.first : nil
+    path.names.count == 1 && !alwaysHasValue ? path.names.first : nil
   }
 }

@@ -25,7 +25,7 @@ struct InterestProbes {
   var count = 0
   var passesAll = false
   /// True if the scope also has nested fields or fields that every document has.
-  var hasOthers = false
+  var hasNestedFields = false
 
   /// True if a listener may be concerned by the old or the new value of a top-level field.
   @inline(__always)
@@ -51,7 +51,7 @@ struct InterestProbes {
     case .document(let before):
       quickProbe(before.fields, fingerprints) ?? answer(before.fields, fingerprints, key: &key)
     // The previous values are unknown.
-    case .unknown: count > 0 || hasOthers
+    case .unknown: count > 0 || hasNestedFields
     }
   }
 

@@ -15,7 +15,7 @@ struct LiveRangeField: Hashable, Sendable {
   var missing = OrderBy.Missing.excluded
 
   /// True if every document has a value: the field is the document id, or a missing field counts as null.
-  var isNeverWithoutValue: Bool { missing == .asNull || path == .documentID }
+  var alwaysHasValue: Bool { missing == .asNull || path == .documentID }
 
   func value(in document: StoredDocument) -> StoredValue? {
     document.value(of: path) ?? (missing == .asNull ? .null : nil)

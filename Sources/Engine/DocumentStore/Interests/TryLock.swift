@@ -10,7 +10,7 @@ struct TryLock<State>: ~Copyable, @unchecked Sendable {
   // `@unchecked Sendable` is correct because the pointer is never replaced, and because only the thread that
   // has set the flag accesses the state until it clears the flag. The caller of `init` must not use the state
   // afterwards.
-  private let isTaken = Atomic(false)
+  private let isLocked = Atomic(false)
   private let state: UnsafeMutablePointer<State>
 
   init(_ initial: State) {
@@ -27,7 +27,7 @@ struct TryLock<State>: ~Copyable, @unchecked Sendable {
   @inline(__always)
   func withLockIfAvailable<Result>(_ body: (inout State) -> Result) -> Result? {
     guard take() else { return nil }
-    defer { isTaken.store(false, ordering: .releasing) }
+    defer { isLocked.store(false, ordering: .releasing) }
     return unsafe body(&state.pointee)
   }
 
@@ -38,12 +38,12 @@ struct TryLock<State>: ~Copyable, @unchecked Sendable {
       rounds += 1
       if rounds < 100 { sched_yield() } else { usleep(50) }
     }
-    defer { isTaken.store(false, ordering: .releasing) }
+    defer { isLocked.store(false, ordering: .releasing) }
     return unsafe body(&state.pointee)
   }
 
   @inline(__always)
   private func take() -> Bool {
-    isTaken.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged
+    isLocked.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged
   }
 }

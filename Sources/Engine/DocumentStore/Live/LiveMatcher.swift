@@ -127,7 +127,7 @@ extension LiveMatcher.Scope {
 
   /// Returns the ranges of a field. Creates them if the field has none.
   private func ranges(of field: LiveRangeField) -> LiveRanges<LiveMatcherEntry> {
-    guard field.isNeverWithoutValue else { return fields.fieldCreatingIfNeeded(at: field.path).ranges }
+    guard field.alwaysHasValue else { return fields.fieldCreatingIfNeeded(at: field.path).ranges }
     if let ranges = nestedFields[field] { return ranges }
     let ranges = LiveRanges<LiveMatcherEntry>()
     nestedFields[field] = ranges
@@ -163,7 +163,7 @@ extension LiveMatcher.Scope {
       case .element(let path, let value):
         fields[path]?.elements.remove(place.view, at: value)
         fields.trim(at: path)
-      case .range(let field, _) where field.isNeverWithoutValue:
+      case .range(let field, _) where field.alwaysHasValue:
         nestedFields[field]?.remove(place)
         if nestedFields[field]?.count == 0 { nestedFields[field] = nil }
       case .range(let field, _):

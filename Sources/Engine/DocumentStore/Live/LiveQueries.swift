@@ -155,7 +155,7 @@ final class LiveQueries: CommitObserver {
         if !take(window, answer, view: view, state: &state, source: source) {
           guard number == Self.loadsMax else { return false }
           // No commit can happen while the lock is held, and the indexes exist by now.
-          try loadAtOnce(view, &state, source: source)
+          try loadSynchronously(view, &state, source: source)
         }
         state.time = publications.timeIfQueueIsEmpty ?? state.time
         report(view, state.time)
@@ -167,7 +167,7 @@ final class LiveQueries: CommitObserver {
 
   /// Loads a view in the background. An error is reported to the view's listeners, because no caller can
   /// receive it.
-  private func loadLater(_ id: String) {
+  private func loadInBackground(_ id: String) {
     let loading = state.withLock { state in state.views[id].flatMap { $0.isLoading ? $0 : nil } }
     guard let view = loading else { return }
     do throws(DocumentStoreError) {
@@ -182,16 +182,16 @@ final class LiveQueries: CommitObserver {
     drop(view, &state)
   }
 
-  private func loadAtOnce(
+  private func loadSynchronously(
     _ view: LiveView, _ state: inout State, source: any LiveSource
   ) throws(DocumentStoreError) {
     guard let answer = try source.answerWithoutWaiting(view.loading) else {
-      view.loadAgain()
+      view.restartLoading()
       let id = view.query.canonicalID
-      return source.runInBackground { [weak self] in self?.loadLater(id) }
+      return source.runInBackground { [weak self] in self?.loadInBackground(id) }
     }
-    let isTaken = take(view.window(answer.documents), answer, view: view, state: &state, source: source)
-    precondition(isTaken, "nothing happens meanwhile")
+    let isLoaded = take(view.window(answer.documents), answer, view: view, state: &state, source: source)
+    precondition(isLoaded, "nothing happens meanwhile")
     guard answer.lacksIndex, !view.awaitsIndex else { return }
     view.awaitsIndex = true
     let id = view.query.canonicalID
@@ -209,9 +209,9 @@ final class LiveQueries: CommitObserver {
       source.unpin(view.pins)
       view.pins = answer.indexes
     }
-    let isTaken = view.load(window, of: answer.documents.count, at: answer.position)
+    let isLoaded = view.load(window, of: answer.documents.count, at: answer.position)
     reregister(view, &state)
-    return isTaken
+    return isLoaded
   }
 
   private func reregister(_ view: LiveView, _ state: inout State) {
@@ -279,7 +279,7 @@ final class LiveQueries: CommitObserver {
     guard !commits.isEmpty else { return }
     let timeBefore = state.time
     state.time = time
-    var touched: [ObjectIdentifier: LiveView] = [:]
+    var changedViews: [ObjectIdentifier: LiveView] = [:]
     var visits = 0
     defer { state.visits += visits }
     for commit in commits {
@@ -290,14 +290,14 @@ final class LiveQueries: CommitObserver {
         let change = commit.effects.published(place)
         for view in views {
           view.apply(change, number: commit.number)
-          touched[ObjectIdentifier(view)] = view
+          changedViews[ObjectIdentifier(view)] = view
         }
         for view in views { reregister(view, &state) }
       }
     }
-    guard !touched.isEmpty else { return }
+    guard !changedViews.isEmpty else { return }
     // Sorted, so that a test with the same seed repeats the same run.
-    for view in touched.values.sorted(by: { $0.number < $1.number }) {
+    for view in changedViews.values.sorted(by: { $0.number < $1.number }) {
       guard !view.isLoading else { continue }
       if view.needsLoading { reload(view, shownAt: timeBefore, state: &state) }
       report(view, state.time)
@@ -310,7 +310,7 @@ final class LiveQueries: CommitObserver {
     guard let source = state.source else { return }
     view.timeShown = time
     do throws(DocumentStoreError) {
-      try loadAtOnce(view, &state, source: source)
+      try loadSynchronously(view, &state, source: source)
     } catch {
       fail(view, error, state: &state)
     }
@@ -321,9 +321,9 @@ final class LiveQueries: CommitObserver {
 
   private func report(_ view: LiveView, _ time: StoredTimestamp?) {
     guard !view.isLoading else { return }
-    let wasTold = view.wasNotified
+    let hadNotified = view.wasNotified
     let changes = view.takeChanges()
-    guard !changes.isEmpty || !wasTold else { return }
+    guard !changes.isEmpty || !hadNotified else { return }
     offers.wrappingAdd(1, ordering: .acquiringAndReleasing)
     for listener in view.listeners { listener.offer(view.results, changes, time: time) }
   }

@@ -39,7 +39,7 @@ final class LiveView {
   private var position: UInt64 = 0
   private var window = LiveResults()
   /// True if the window holds all matching documents.
-  private var isWhole = true
+  private var holdsAllMatches = true
   /// For a limit to the last documents: a map from a document's name to its window entry and to the entry
   /// that listeners see. The two entries have different sort keys, because the query runs in reverse order.
   private var mirror: [[UInt8]: (entry: LiveEntry, seen: LiveEntry)] = [:]
@@ -115,7 +115,7 @@ final class LiveView {
 
   /// Marks the view as loading and discards the backlog. Until the next load, listeners see the last
   /// delivered state.
-  func loadAgain() {
+  func restartLoading() {
     isLoading = true
     clearBacklog()
   }
@@ -128,7 +128,7 @@ final class LiveView {
     guard !isBacklogLost else { return false }
     self.position = position
     isLoading = false
-    isWhole = count < capacity
+    holdsAllMatches = count < capacity
     self.window = window
     for (number, change) in backlog { apply(change, number: number) }
     guard !needsLoading else {
@@ -155,13 +155,13 @@ final class LiveView {
   /// the anchor stays valid until then.
   private func findAnchor() {
     guard fixedAnchors?.contains(where: \.isRange) ?? true else { return }
-    let anchor = isWhole ? nil : window.last.flatMap { LiveAnchor.through($0, of: run) }
+    let anchor = holdsAllMatches ? nil : window.last.flatMap { LiveAnchor.through($0, of: run) }
     needsReregistration = needsReregistration || anchor != nil || windowAnchor != nil
     windowAnchor = anchor
   }
 
   /// True if the window holds fewer documents than the limit while other documents may match.
-  var needsLoading: Bool { !isLoading && !isWhole && limit.map { window.count < $0 } ?? false }
+  var needsLoading: Bool { !isLoading && !holdsAllMatches && limit.map { window.count < $0 } ?? false }
 
   // MARK: Following
 
@@ -178,8 +178,8 @@ final class LiveView {
     }
     while window.count > capacity, let last = window.last {
       window.remove(sortKey: last.sortKey)
-      if isWhole {
-        isWhole = false
+      if holdsAllMatches {
+        holdsAllMatches = false
         findAnchor()
       }
     }
@@ -210,7 +210,7 @@ final class LiveView {
   /// Whether a document with this sort key belongs in the window. Documents after the last one in the window
   /// are unknown, unless the window holds all matching documents.
   private func isInWindow(_ key: [UInt8]) -> Bool {
-    isWhole || window.last.map { key.precedes($0.sortKey) } ?? false
+    holdsAllMatches || window.last.map { key.precedes($0.sortKey) } ?? false
   }
 
   // MARK: Notifying
@@ -225,26 +225,26 @@ final class LiveView {
       results = window
       return changes
     }
-    let (old, new) = (results.prefix(entries: .max), exposed(limit))
+    let (old, new) = (results.prefix(entries: .max), visibleEntries(limit))
     results = LiveResults(sorted: new)
     return LiveDifference.pairs(old, new)
   }
 
   /// The window's entries up to the limit, in query order.
-  private func exposed(_ limit: Int) -> [LiveEntry] {
+  private func visibleEntries(_ limit: Int) -> [LiveEntry] {
     let first = window.prefix(entries: limit)
     guard case .last = query.limit else { return first }
     var mirror: [[UInt8]: (entry: LiveEntry, seen: LiveEntry)] = [:]
-    var exposed: [LiveEntry] = []
+    var visibleEntries: [LiveEntry] = []
     for entry in first.reversed() {
       var seen = self.mirror[entry.name].flatMap { $0.entry === entry ? $0.seen : nil }
       // Reuse the previous entry, because a new entry object would count as a change.
       seen = seen ?? query.sortKey(entry.document).map { LiveEntry($0, entry.name, document: entry.document) }
       guard let seen else { continue }
       mirror[entry.name] = (entry, seen)
-      exposed.append(seen)
+      visibleEntries.append(seen)
     }
     self.mirror = mirror
-    return exposed
+    return visibleEntries
   }
 }

@@ -66,7 +66,7 @@ extension FieldTransform.Operation {
     case .increment(let number): (stored.number?.adding(number) ?? number).value
     case .minimum(let number): (stored.number?.minimum(number) ?? number).value
     case .maximum(let number): (stored.number?.maximum(number) ?? number).value
-    case .arrayUnion(let elements): .array(stored.array + elements.without(stored.array).withoutRepetition)
+    case .arrayUnion(let elements): .array(stored.array + elements.without(stored.array).deduplicated)
     case .arrayRemove(let elements): .array(stored.array.without(elements))
     }
   }

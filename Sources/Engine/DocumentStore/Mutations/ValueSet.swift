@@ -29,7 +29,7 @@ extension [StoredValue] {
   }
 
   /// Keeps the first of each group of equal values.
-  var withoutRepetition: [StoredValue] {
+  var deduplicated: [StoredValue] {
     let order = indices.sorted { left, right in
       switch ValueOrder.compare(self[left], self[right]) {
       case .before: true

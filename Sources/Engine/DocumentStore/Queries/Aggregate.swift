@@ -26,7 +26,7 @@ public enum Aggregate: Hashable, Sendable {
   }
 
   /// Whether a remote can have computed this value: counts are not negative, and only averages can be null.
-  package func canBe(_ value: StoredValue) -> Bool {
+  package func canProduce(_ value: StoredValue) -> Bool {
     switch (self, value) {
     case (.count, .integer(let count)): count >= 0
     case (.sum, .integer), (.sum, .double), (.average, .integer), (.average, .double), (.average, .null): true

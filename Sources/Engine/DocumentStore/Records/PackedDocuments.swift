@@ -26,7 +26,7 @@ package struct PackedDocuments: Sendable {
   /// Appends a document. Returns false and changes nothing if the document is already decoded, is too large,
   /// or uses shapes of another database.
   package mutating func append(_ document: borrowing DocumentRecord) -> Bool {
-    guard let record = document.checked, record.bytes.count <= Self.recordBytesMax, takes(record) else {
+    guard let record = document.checked, record.bytes.count <= Self.recordBytesMax, accepts(record) else {
       return false
     }
     // Use the buffer, because iterating over the array would retain and release every segment.
@@ -45,7 +45,7 @@ package struct PackedDocuments: Sendable {
 
   /// Returns whether the record can be decoded with the cache's shapes. If the record has a newer shape
   /// table, the cache switches to that table first.
-  private mutating func takes(_ record: CheckedRecord) -> Bool {
+  private mutating func accepts(_ record: CheckedRecord) -> Bool {
     if record.shapes.origin === shapes.origin, record.shapes.shapes.count <= shapes.shapes.count {
       return true
     }

@@ -171,7 +171,8 @@ extension ShapeDictionary.State {
   }
 
   fileprivate mutating func admit(_ map: StoredMap, _ hash: UInt64) -> Int? {
-    guard count < ShapeDictionary.shapesMax, let id = nextID, id <= Shape.idMax, isSecond(hash) else {
+    guard count < ShapeDictionary.shapesMax, let id = nextID, id <= Shape.idMax, hasOccurredBefore(hash)
+    else {
       return nil
     }
     let bytes = map.entries.reduce(0) { $0 + $1.name.utf8.count }
@@ -185,7 +186,7 @@ extension ShapeDictionary.State {
     return id
   }
 
-  private mutating func isSecond(_ hash: UInt64) -> Bool {
+  private mutating func hasOccurredBefore(_ hash: UInt64) -> Bool {
     if recent.isEmpty { recent = Array(repeating: 0, count: ShapeDictionary.recentMax) }
     // Each slot is paired with a second slot, so that two alternating maps do not keep evicting each other.
     let place = Int(truncatingIfNeeded: hash % UInt64(recent.count))

@@ -1,7 +1,7 @@
 // Checks that the indexes and the references to contents agree with the documents. Checksums cannot detect
 // such a disagreement.
 //
-//   1. each index contains every key that it should have for a document, and the key leads to that document
+//   1. each index contains every key that it should have for a document, and the key maps to that document
 //   2. no index contains any other keys
 //
 // The check reads every document once and keeps none in memory. During this pass, a module above this one may
@@ -73,13 +73,13 @@ extension DocumentStore {
         } catch {
           throw DocumentStoreError(error, at: path, in: self.path)
         }
-        if let names, try !names.tree.leads(NameKey.encode(path), to: ordinal) {
+        if let names, try !names.tree.maps(NameKey.encode(path), to: ordinal) {
           agreement.add("\(path) is missing in the index of the names")
         }
         for (place, index) in indexes.enumerated()
         where index.definition.collectionID.isSameUTF8(as: path.collectionID) {
           let keys = Set(index.definition.keys(of: document))
-          for key in keys where try !index.tree.leads(key, to: ordinal) {
+          for key in keys where try !index.tree.maps(key, to: ordinal) {
             agreement.add(
               "\(path) is missing in the index \(index.definition), or is there as another document")
           }
@@ -105,7 +105,7 @@ extension DocumentStore {
 }
 
 extension OrderedIndex {
-  fileprivate func leads(_ key: [UInt8], to ordinal: UInt32) throws(DocumentStoreError) -> Bool {
+  fileprivate func maps(_ key: [UInt8], to ordinal: UInt32) throws(DocumentStoreError) -> Bool {
     let stored = StoredKey.of(key)
     var cursor = try cursor()
     try cursor.seek(stored.rawSpan)

@@ -105,7 +105,7 @@ extension DocumentStore {
     }
     return try withBuildTurn { () throws(DocumentStoreError) in
       while true {
-        let (isLost, isThere) = indexes.state.withLock { state in
+        let (isLost, indexExists) = indexes.state.withLock { state in
           let isLost = state.isLost(definition)
           return (
             isLost,
@@ -114,18 +114,18 @@ extension DocumentStore {
             }
           )
         }
-        guard !isThere, isLost || !request.onlyIfLost else { return true }
+        guard !indexExists, isLost || !request.onlyIfLost else { return true }
         if !isLost { try checkNumber(request.isForQuery) }
         switch try attempt(request, report) {
         case .dropped: return true
-        case .made(let isAutomatic):
+        case .built(let isAutomatic):
           if isAutomatic {
             indexes.evictToBudget(sparing: request.spared + [definition])
           } else {
             bytes.noteUpperLayerChanged()
           }
           return true
-        case .ended: return false
+        case .cancelled: return false
         case .invalidated: continue
         }
       }
@@ -164,8 +164,8 @@ extension DocumentStore {
   }
 
   private enum Attempt {
-    case made(isAutomatic: Bool)
-    case ended
+    case built(isAutomatic: Bool)
+    case cancelled
     /// The index was dropped during the build.
     case dropped
     /// A commit replaced a damaged document during the build, so the build must start again.
@@ -176,7 +176,7 @@ extension DocumentStore {
     _ request: IndexBuild, _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Attempt {
     let definition = request.definition
-    let (snapshot, begun) = try byteSnapshot { [indexes] in
+    let (snapshot, registered) = try byteSnapshot { [indexes] in
       indexes.state.withLock { state -> (id: UInt32, names: OrderedIndex?, isAutomatic: Bool)? in
         let isLost = state.isLost(definition)
         guard isLost || !request.onlyIfLost else { return nil }
@@ -189,12 +189,12 @@ extension DocumentStore {
         return (id, state.names?.tree, isAutomatic)
       }
     }
-    guard let (id, names, isAutomatic) = begun else { return .dropped }
+    guard let (id, names, isAutomatic) = registered else { return .dropped }
     var index = ManagedIndex(id: id, definition: definition, isAutomatic: isAutomatic)
     do throws(DocumentStoreError) {
       guard try fill(&index, snapshot, names: names, progress) else {
         indexes.state.withLock { $0.building.removeAll { $0.id == id } }
-        return .ended
+        return .cancelled
       }
       return try publish(&index, request.spared)
     } catch {
@@ -204,7 +204,7 @@ extension DocumentStore {
   }
 
   /// Fills an empty index with the keys of all documents in a snapshot. `names` is the snapshot's name
-  /// index, if known. False if `progress` ended the build.
+  /// index, if known. False if `progress` cancelled the build.
   func fill(
     _ index: inout ManagedIndex, _ snapshot: Snapshot, names: OrderedIndex?,
     _ progress: (IndexProgress) -> Bool
@@ -278,14 +278,14 @@ extension DocumentStore {
       if state.isLost(index.definition) { index.isAutomatic = false }
       // If the index exists by now, keep the existing index, which may be a declared one, and discard this
       // automatic index.
-      let isThere = state.indexes.contains { $0.definition == index.definition }
-      guard !index.isAutomatic || !isThere else { return result = .success(.made(isAutomatic: true)) }
+      let indexExists = state.indexes.contains { $0.definition == index.definition }
+      guard !index.isAutomatic || !indexExists else { return result = .success(.built(isAutomatic: true)) }
       do throws(DocumentStoreError) {
         try index.tree.apply(building.changes)
         index.longKeys += building.longKeys
         index.numbers.add(building.numbers)
         state.add(index, sparing: spared)
-        result = .success(.made(isAutomatic: index.isAutomatic))
+        result = .success(.built(isAutomatic: index.isAutomatic))
       } catch {
         result = .failure(error)
       }
@@ -294,7 +294,7 @@ extension DocumentStore {
   }
 
   /// Random reads cost this many times as much per document as a full scan.
-  private static let scattering = 4
+  private static let randomReadCost = 4
 
   /// The ordinals of documents with this collection id; nil if a full scan is cheaper.
   private static func ordinals(ofGroup id: String, in names: OrderedIndex?) -> [UInt32]? {
@@ -305,7 +305,7 @@ extension DocumentStore {
     return try? { () throws(DocumentStoreError) -> [UInt32]? in
       let range = ByteRange.prefix(prefix).inTree
       let count = try names.count(in: range)
-      guard count < names.count / Self.scattering else { return nil }
+      guard count < names.count / Self.randomReadCost else { return nil }
       var ordinals: [UInt32] = []
       ordinals.reserveCapacity(count)
       var cursor = try names.cursor(over: range)
@@ -331,9 +331,9 @@ extension DocumentStore {
     let pooled = snapshot.takeBuffer()
     defer { snapshot.giveBack(pooled) }
     for start in stride(from: 0, to: ordinals.count, by: 256) {
-      let wave = Array(ordinals[start..<min(start + 256, ordinals.count)])
+      let batch = Array(ordinals[start..<min(start + 256, ordinals.count)])
       do throws(ByteStoreError) {
-        let isComplete = try snapshot.forEach(wave, using: &pooled.buffer) { ordinal, key, record in
+        let isComplete = try snapshot.forEach(batch, using: &pooled.buffer) { ordinal, key, record in
           body(ordinal, key, record)
         }
         guard isComplete else { return }

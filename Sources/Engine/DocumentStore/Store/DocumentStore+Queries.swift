@@ -41,8 +41,8 @@ extension DocumentStore {
 
   /// The result as encoded records, or nil if an index would have to be built first. Intended for threads
   /// that must not wait.
-  package func readyRecords(_ query: StructuredQuery) throws(DocumentStoreError) -> [DocumentRecord]? {
-    guard let (records, _) = try runReady(query, { run throws(DocumentStoreError) in try run.records() })
+  package func recordsIfIndexed(_ query: StructuredQuery) throws(DocumentStoreError) -> [DocumentRecord]? {
+    guard let (records, _) = try runIfIndexed(query, { run throws(DocumentStoreError) in try run.records() })
     else { return nil }
     if case .last = query.limit { return records.reversed() }
     return records
@@ -101,16 +101,16 @@ extension DocumentStore {
   }
 
   /// Computes aggregates over the result of a query, or returns nil if an index would have to be built first.
-  package func readyAggregate(
+  package func aggregateIfIndexed(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue]? {
     try Aggregate.check(aggregates)
     if aggregates.allSatisfy({ $0 == .count }) {
-      let count = try runReady(query) { run throws(DocumentStoreError) in try run.count() }?.result
+      let count = try runIfIndexed(query) { run throws(DocumentStoreError) in try run.count() }?.result
       return count.map { count in aggregates.map { _ in .integer(Int64(count)) } }
     }
     if let totals = try totalsFromKeys(aggregates, over: query) { return totals.results }
-    return try runReady(query) { run throws(DocumentStoreError) in try run.aggregation(aggregates) }?
+    return try runIfIndexed(query) { run throws(DocumentStoreError) in try run.aggregation(aggregates) }?
       .result.results
   }
 
@@ -167,7 +167,7 @@ extension DocumentStore {
 
   /// Whether the query can run without building an index.
   package func isReady(_ query: StructuredQuery) throws(DocumentStoreError) -> Bool {
-    try runReady(query) { _ in } != nil
+    try runIfIndexed(query) { _ in } != nil
   }
 
   /// Builds the indexes that a query lacks. `isWanted` is called from time to time and must not block. Once
@@ -176,7 +176,7 @@ extension DocumentStore {
     for query: StructuredQuery, while isWanted: () -> Bool = { true }
   ) throws(DocumentStoreError) {
     try query.check()
-    _ = try run(query, true, missing: .made, while: isWanted) { _ in }
+    _ = try run(query, true, missing: .build, while: isWanted) { _ in }
   }
 
   // MARK: Running
@@ -199,17 +199,17 @@ extension DocumentStore {
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
     if checks { try query.check() }
     let found = try run(
-      query, mayRetry, missing: createsIndexes ? .made : .ignored, while: { true }, body)
+      query, mayRetry, missing: createsIndexes ? .build : .ignored, while: { true }, body)
     guard let found else { preconditionFailure("missing indexes are built or ignored") }
     return found
   }
 
   /// Runs a query if no index has to be built first; otherwise returns nil.
-  func runReady<Result>(
+  func runIfIndexed<Result>(
     _ query: StructuredQuery, checks: Bool = true, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     if checks { try query.check() }
-    return try run(query, true, missing: .awaited, while: { true }, body)
+    return try run(query, true, missing: .skipQuery, while: { true }, body)
   }
 
   /// Runs a query with the existing indexes, without waiting. Nil if the name index is not available.
@@ -221,14 +221,14 @@ extension DocumentStore {
 
   /// How to handle a missing index.
   private enum MissingIndex {
-    case made
+    case build
     /// Run the query with the existing indexes.
     case ignored
     /// Run the query with the existing indexes. If the name index is missing, do not run the query, because
     /// every plan needs that index.
     case ignoredIfNamesExist
     /// Do not run the query.
-    case awaited
+    case skipQuery
   }
 
   private func run<Result>(
@@ -253,36 +253,36 @@ extension DocumentStore {
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     let collectionID = query.scope.collectionID
     var rounds = 0
-    var isIndexImpossible = false
+    var isIndexUnbuildable = false
     while true {
       let (snapshot, (view, position)) = try byteSnapshot { [indexes, publications] in
         (indexes.view(collectionID), publications.position)
       }
       guard let view else {
         // Rebuilding the name index blocks commits. A thread on which commits wait must not do this.
-        guard missing == .made || missing == .ignored else { return nil }
+        guard missing == .build || missing == .ignored else { return nil }
         try rebuildNames()
         continue
       }
-      if missing == .made || missing == .awaited, let lost = indexes.lostIndex(of: collectionID) {
-        guard missing == .made, try rebuildLost(lost, while: isWanted) else { return nil }
+      if missing == .build || missing == .skipQuery, let lost = indexes.lostIndex(of: collectionID) {
+        guard missing == .build, try rebuildLost(lost, while: isWanted) else { return nil }
         continue
       }
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
         // The number of builds is limited, because an index might be dropped right after each build.
         createsIndexes: missing != .ignored && missing != .ignoredIfNamesExist && createsIndexes
-          && rounds < Self.roundsMax && !isIndexImpossible,
+          && rounds < Self.roundsMax && !isIndexUnbuildable,
         scanMax: options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       switch try planner.decide(query) {
       case .needs(let definitions):
-        let impossible = indexes.impossible(in: collectionID)
-        guard !definitions.contains(where: impossible.contains) else {
-          isIndexImpossible = true
+        let unbuildable = indexes.unbuildable(in: collectionID)
+        guard !definitions.contains(where: unbuildable.contains) else {
+          isIndexUnbuildable = true
           continue
         }
-        if case .awaited = missing { return nil }
+        if case .skipQuery = missing { return nil }
         rounds += 1
         do throws(DocumentStoreError) {
           for definition in definitions {

@@ -5,8 +5,8 @@ import ByteStore
 extension DocumentStore {
   private static let documentsPerSweep = 100
   /// Upper limit on the time a background sweep spends on removals.
-  private static let secondsOfSweeps = 2
-  private static let sweepsAtOnce = 1000
+  private static let sweepSecondsMax = 2
+  private static let sweepsPerRun = 1000
   private static let secondsBetweenSweeps = 10
   private static let policiesMax = 1000
 
@@ -141,7 +141,7 @@ extension DocumentStore {
     for (id, field) in timeToLivePolicies {
       let query = (try? expired(id, field)) ?? nil
       let ready = query.flatMap { query in
-        try? runReady(query) { run throws(DocumentStoreError) in try run.readableDocuments(max: max) }
+        try? runIfIndexed(query) { run throws(DocumentStoreError) in try run.readableDocuments(max: max) }
       }
       found[id] = .some(ready.map(\.result.unreadable))
     }
@@ -167,13 +167,13 @@ extension DocumentStore {
   /// Sweeps in commits of 100 documents, so that other writers get their turn in between.
   func runExpirySweeps() {
     let start = clock.monotonicNanoseconds()
-    for _ in 0..<Self.sweepsAtOnce {
+    for _ in 0..<Self.sweepsPerRun {
       // The failure is in the report, and the next sweep retries.
       _ = try? sweepExpired()
       let reports = timeToLiveReports.values
       let seconds = (clock.monotonicNanoseconds() &- start) / 1_000_000_000
       guard reports.contains(where: { $0.removed == Self.documentsPerSweep }),
-        seconds < Self.secondsOfSweeps
+        seconds < Self.sweepSecondsMax
       else { return }
     }
   }

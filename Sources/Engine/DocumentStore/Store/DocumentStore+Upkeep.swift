@@ -59,7 +59,7 @@ extension DocumentStore {
         to: directory, progress: progress, contentLocator: { BlobRecord.blob($0, $1, shapes: shapes) },
         undecodableNamer: { UndecodableEntry.name(of: $0, $1, shapes: shapes.table) })
     } catch {
-      if error.isDamageOrUnreadable { attachments.blobsFoundDamaged() }
+      if error.isDamageOrUnreadable { attachments.didFindDamagedBlobs() }
       throw DocumentStoreError(error)
     }
   }

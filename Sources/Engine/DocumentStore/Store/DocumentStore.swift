@@ -241,8 +241,8 @@ public final class DocumentStore: Sendable {
 
   @discardableResult
   package func finish(_ inProgress: CommitInProgress) throws(DocumentStoreError) -> StoredTimestamp {
-    let happened = try pipeline.finish(inProgress)
-    didCommitToFeed(happened)
-    return happened.time
+    let committed = try pipeline.finish(inProgress)
+    didCommitToFeed(committed)
+    return committed.time
   }
 }

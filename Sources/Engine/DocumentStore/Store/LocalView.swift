@@ -93,10 +93,10 @@ public final class LocalView: Sendable {
 
   /// Runs a query, or returns nil if an index would have to be built first. Intended for threads that must
   /// not wait for a build.
-  package func readyDocuments(
+  package func documentsIfIndexed(
     _ query: StructuredQuery, source: ReadSource = .default
   ) throws(DocumentStoreError) -> ViewedDocuments? {
-    try store.readyRecords(query).map { Self.viewed($0, source) }
+    try store.recordsIfIndexed(query).map { Self.viewed($0, source) }
   }
 
   private static func viewed(_ records: [DocumentRecord], _ source: ReadSource) -> ViewedDocuments {
@@ -119,10 +119,10 @@ public final class LocalView: Sendable {
   }
 
   /// Computes an aggregation, or returns nil if an index would have to be built first.
-  package func readyAggregate(
+  package func aggregateIfIndexed(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue]? {
-    try store.readyAggregate(aggregates, over: query)
+    try store.aggregateIfIndexed(aggregates, over: query)
   }
 
   /// Commits writes. When this returns, they are durable and visible.

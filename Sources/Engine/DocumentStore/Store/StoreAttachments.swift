@@ -7,7 +7,7 @@ package protocol StoreAttachment: AnyObject, Sendable {
   init()
 
   /// Called when a backup found a damaged blob, without knowing which one.
-  func blobsFoundDamaged()
+  func didFindDamagedBlobs()
 }
 
 /// Usable from any thread.
@@ -24,7 +24,7 @@ package final class StoreAttachments: Sendable {
     }
   }
 
-  func blobsFoundDamaged() {
-    for attachment in objects.withLock({ Array($0.values) }) { attachment.blobsFoundDamaged() }
+  func didFindDamagedBlobs() {
+    for attachment in objects.withLock({ Array($0.values) }) { attachment.didFindDamagedBlobs() }
   }
 }

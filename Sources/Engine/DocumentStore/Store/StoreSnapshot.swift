@@ -28,7 +28,7 @@ public final class StoreSnapshot: Sendable {
     var snapshot: Snapshot
     var view: IndexView
     /// Indexes that cannot be built, because a record cannot be decoded.
-    var impossible: [IndexDefinition] = []
+    var unbuildable: [IndexDefinition] = []
   }
 
   init(of store: DocumentStore) throws(DocumentStoreError) {
@@ -123,25 +123,25 @@ public final class StoreSnapshot: Sendable {
   ) throws(DocumentStoreError) -> Result {
     if checks { try query.check() }
     let collectionID = query.scope.collectionID
-    var isIndexImpossible = false
+    var isIndexUnbuildable = false
     while true {
       let state = try opened()
       let view = state.view.of(collectionID)
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
-        createsIndexes: createsIndexes && store.createsIndexes && !isIndexImpossible,
+        createsIndexes: createsIndexes && store.createsIndexes && !isIndexUnbuildable,
         scanMax: store.options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       do throws(DocumentStoreError) {
         switch try planner.decide(query) {
         case .needs(let definitions):
-          let impossible = state.impossible + store.indexes.impossible(in: collectionID)
-          guard !definitions.contains(where: impossible.contains) else {
-            isIndexImpossible = true
+          let unbuildable = state.unbuildable + store.indexes.unbuildable(in: collectionID)
+          guard !definitions.contains(where: unbuildable.contains) else {
+            isIndexUnbuildable = true
             continue
           }
           // The query may not need the undecodable record, so it runs without the index.
-          isIndexImpossible = try !make(definitions, state)
+          isIndexUnbuildable = try !make(definitions, state)
         case .plan(let plan):
           store.indexes.noteUse(of: plan.indexes)
           return try body(
@@ -162,7 +162,7 @@ public final class StoreSnapshot: Sendable {
         try make(definition, definitions, state: state)
       } catch {
         guard error.undecodable != nil else { throw error }
-        self.state.withLock { $0?.impossible.append(definition) }
+        self.state.withLock { $0?.unbuildable.append(definition) }
         return false
       }
     }

@@ -34,7 +34,7 @@ package struct StoredArrival: Hashable, Sendable {
   package var began: StoredTimestamp
   /// Number of bytes received when the record was last written. Used to choose the longer of two staged
   /// parts. Only reading the file shows how many of these bytes are intact.
-  package var bytesNoted: UInt64 = 0
+  package var bytesRecorded: UInt64 = 0
 }
 
 enum ArrivalRecord {
@@ -61,7 +61,7 @@ enum ArrivalRecord {
       (bucket, .string(arrival.path.bucket)), (name, .string(arrival.path.name.text)),
       (generation, .integer(content.generation)), (bytes, .integer(Int64(clamping: content.byteCount))),
       (md5, .bytes(content.md5)), (created, content.created.map { .timestamp($0) } ?? .null),
-      (began, .timestamp(arrival.began)), (noted, .integer(Int64(clamping: arrival.bytesNoted))),
+      (began, .timestamp(arrival.began)), (noted, .integer(Int64(clamping: arrival.bytesRecorded))),
     ])
   }
 
@@ -78,12 +78,12 @@ enum ArrivalRecord {
     var created: StoredTimestamp?
     if case .timestamp(let time) = createdValue { created = time }
     // Records that earlier versions wrote lack this field.
-    var bytesNoted: UInt64 = 0
-    if case .integer(let count)? = fields[noted] { bytesNoted = UInt64(exactly: count) ?? 0 }
+    var bytesRecorded: UInt64 = 0
+    if case .integer(let count)? = fields[noted] { bytesRecorded = UInt64(exactly: count) ?? 0 }
     let content = RemoteContent(
       generation: generation, byteCount: byteCount, md5: md5, created: created)
     return StoredArrival(
       number: number, path: ObjectPath(bucket: bucket, name: name), content: content, began: began,
-      bytesNoted: bytesNoted)
+      bytesRecorded: bytesRecorded)
   }
 }

@@ -13,7 +13,7 @@ import DocumentStore
 final class ContentLatches: Sendable {
   private struct Latch {
     var shares = 0
-    var isTaken = false
+    var isHeldExclusively = false
     /// Number of threads that wait for exclusive access.
     var exclusiveWaiters = 0
     /// A thread that wanted to remove the content found it in use. The last holder must check again.
@@ -33,7 +33,7 @@ final class ContentLatches: Sendable {
 
   private static func isOpen(_ latch: Latch?) -> Bool {
     guard let latch else { return true }
-    return !latch.isTaken && latch.exclusiveWaiters == 0
+    return !latch.isHeldExclusively && latch.exclusiveWaiters == 0
   }
 
   /// Whether the latch could be shared now.
@@ -43,9 +43,9 @@ final class ContentLatches: Sendable {
   func take(_ id: BlobID) {
     latches.withLock { $0[id, default: Latch()].exclusiveWaiters += 1 }
     willTake?()
-    latches.withLock(when: { $0[id].map { !$0.isTaken && $0.shares == 0 } ?? true }) { latches in
+    latches.withLock(when: { $0[id].map { !$0.isHeldExclusively && $0.shares == 0 } ?? true }) { latches in
       latches[id, default: Latch()].exclusiveWaiters -= 1
-      latches[id]?.isTaken = true
+      latches[id]?.isHeldExclusively = true
     }
   }
 
@@ -55,11 +55,11 @@ final class ContentLatches: Sendable {
     latches.withLock { latches in
       var latch = latches[id] ?? Latch()
       defer { latches[id] = latch }
-      guard !latch.isTaken, latch.shares == 0 else {
+      guard !latch.isHeldExclusively, latch.shares == 0 else {
         latch.needsCheck = true
         return false
       }
-      latch.isTaken = true
+      latch.isHeldExclusively = true
       return true
     }
   }
@@ -67,7 +67,7 @@ final class ContentLatches: Sendable {
   /// Converts exclusive to shared access.
   func downgrade(_ id: BlobID) {
     latches.withLock { latches in
-      latches[id]?.isTaken = false
+      latches[id]?.isHeldExclusively = false
       latches[id]?.shares += 1
     }
     latches.wakeAll()
@@ -77,14 +77,14 @@ final class ContentLatches: Sendable {
   func releaseShare(_ id: BlobID) -> Bool { release(of: id) { $0.shares -= 1 } }
 
   /// Releases exclusive access. True if the caller must check whether the content is still needed.
-  func releaseExclusive(_ id: BlobID) -> Bool { release(of: id) { $0.isTaken = false } }
+  func releaseExclusive(_ id: BlobID) -> Bool { release(of: id) { $0.isHeldExclusively = false } }
 
   private func release(of id: BlobID, _ change: (inout Latch) -> Void) -> Bool {
     let needsCheck = latches.withLock { latches in
       guard var latch = latches[id] else { preconditionFailure("a latch that is not held") }
       change(&latch)
       // If a thread waits for exclusive access, that thread becomes the last holder.
-      let isLast = latch.shares == 0 && !latch.isTaken && latch.exclusiveWaiters == 0
+      let isLast = latch.shares == 0 && !latch.isHeldExclusively && latch.exclusiveWaiters == 0
       latches[id] = isLast ? nil : latch
       return isLast && latch.needsCheck
     }

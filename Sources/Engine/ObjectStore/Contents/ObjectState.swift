@@ -61,7 +61,7 @@ final class ObjectState: StoreAttachment {
 
   /// Called when a damaged content was found but is not identified. Afterwards, no content counts as
   /// verified.
-  func blobsFoundDamaged() { intact.withLock { $0.removeAll() } }
+  func didFindDamagedBlobs() { intact.withLock { $0.removeAll() } }
 
   init() {}
 

@@ -106,7 +106,7 @@ extension StoredObject {
 
   /// Transforms that set the missing times to the commit time.
   var missingTimes: [FieldTransform] {
-    Self.commitTimes.filter { $0.field == Self.madeField ? contentTime == .epoch : changed == .epoch }
+    Self.commitTimes.filter { $0.field == Self.contentTimeField ? contentTime == .epoch : changed == .epoch }
   }
 
   private enum Field {
@@ -129,12 +129,12 @@ extension StoredObject {
   }
 
   /// Set to the time of the commit that stores the content.
-  static let madeField = StoredFieldPath(unchecked: [Field.contentTime])
+  static let contentTimeField = StoredFieldPath(unchecked: [Field.contentTime])
   static let changedField = StoredFieldPath(unchecked: [Field.changed])
 
   /// Transforms for a content that is stored by the commit.
   static var commitTimes: [FieldTransform] {
-    [FieldTransform(madeField, .serverTimestamp), FieldTransform(changedField, .serverTimestamp)]
+    [FieldTransform(contentTimeField, .serverTimestamp), FieldTransform(changedField, .serverTimestamp)]
   }
 
   var fields: StoredMap {

@@ -21,7 +21,7 @@ final class MD5Worker: Sendable {
     var stream = MD5Stream()
     var pieces: [[UInt8]] = []
     /// Whether a thread is hashing pieces outside the lock.
-    var isAtWork = false
+    var isHashing = false
   }
 
   private let queue: DispatchQueue
@@ -55,9 +55,9 @@ final class MD5Worker: Sendable {
 
   /// Returns when all pieces that were added before the call are hashed.
   private func work() {
-    let (work, before) = state.withLock(when: { !$0.isAtWork }) { state in
+    let (work, before) = state.withLock(when: { !$0.isHashing }) { state in
       defer {
-        state.isAtWork = true
+        state.isHashing = true
         state.pieces = []
       }
       return (state.pieces, state.stream)
@@ -67,7 +67,7 @@ final class MD5Worker: Sendable {
     let result = stream
     state.withLock { state in
       state.stream = result
-      state.isAtWork = false
+      state.isHashing = false
     }
     state.wakeAll()
   }

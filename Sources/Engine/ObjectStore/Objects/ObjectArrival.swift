@@ -30,13 +30,13 @@ package final class ObjectArrival {
   }
 
   fileprivate init(
-    _ objects: ObjectStore, _ writer: BlobWriter, stored: StoredArrival, isLeft: Bool
+    _ objects: ObjectStore, _ writer: BlobWriter, stored: StoredArrival, isLeftover: Bool
   ) {
     self.objects = objects
     self.writer = writer
     self.stored = stored
-    record = isLeft ? .there : .none
-    isRereadingStaged = isLeft
+    record = isLeftover ? .there : .none
+    isRereadingStaged = isLeftover
   }
 
   /// Number of bytes received.
@@ -53,10 +53,10 @@ package final class ObjectArrival {
     try wrapped { writer throws(ByteStoreError) in piece = try writer.rereadStaged() }
     if let piece { md5.update(piece.rawSpan) }
     isRereadingStaged = piece != nil
-    if !isRereadingStaged, stored.bytesNoted > writer.byteCount {
+    if !isRereadingStaged, stored.bytesRecorded > writer.byteCount {
       // A power loss has removed bytes that the record counts, so the next record must state the actual
       // count.
-      stored.bytesNoted = writer.byteCount
+      stored.bytesRecorded = writer.byteCount
       record = .open
     }
     return isRereadingStaged
@@ -73,13 +73,13 @@ package final class ObjectArrival {
   /// piece retries the write.
   private func note(isLast: Bool = false) {
     let bytes = writer.byteCount
-    let isMore = bytes >= stored.bytesNoted + (isLast ? 1 : objects.blobs.options.syncBytes)
-    guard writer.isStaged, record != .there || isMore else { return }
+    let isRecordDue = bytes >= stored.bytesRecorded + (isLast ? 1 : objects.blobs.options.syncBytes)
+    guard writer.isStaged, record != .there || isRecordDue else { return }
     if record == .none { record = .open }
     var noted = stored
     // While staged bytes are being read back, the bytes that the record counts still exist, so do not lower
     // the count.
-    noted.bytesNoted = max(stored.bytesNoted, bytes)
+    noted.bytesRecorded = max(stored.bytesRecorded, bytes)
     do throws(DocumentStoreError) {
       try objects.note(.set(ArrivalRecord.path(writer.number), ArrivalRecord.fields(noted)))
       (stored, record) = (noted, .there)
@@ -149,7 +149,7 @@ extension ObjectStore {
   ) -> ObjectArrival {
     var earlier: ObjectArrival?
     let isKnown = !content.md5.isEmpty || content.created != nil
-    for left in idleArrivals(at: path).sorted(by: { $0.bytesNoted > $1.bytesNoted }) {
+    for left in idleArrivals(at: path).sorted(by: { $0.bytesRecorded > $1.bytesRecorded }) {
       guard earlier == nil, isKnown, left.content == content else {
         _ = try? cancel(left)
         continue
@@ -169,7 +169,7 @@ extension ObjectStore {
     // The number is new, so this cannot fail.
     _ = state.uploads.begin(writer.number)
     let stored = StoredArrival(number: writer.number, path: path, content: content, began: now)
-    return ObjectArrival(self, writer, stored: stored, isLeft: false)
+    return ObjectArrival(self, writer, stored: stored, isLeftover: false)
   }
 
   /// Resumes an interrupted transfer. Returns nil if none of the staged bytes are readable, or if another
@@ -178,7 +178,7 @@ extension ObjectStore {
     guard state.uploads.begin(left.number) else { return nil }
     do throws(ByteStoreError) {
       if let writer = try blobs.resume(left.number) {
-        return ObjectArrival(self, writer, stored: left, isLeft: true)
+        return ObjectArrival(self, writer, stored: left, isLeftover: true)
       }
     } catch {
       state.uploads.end(left.number)
@@ -217,11 +217,11 @@ extension ObjectStore {
   /// Removes an arrival. Returns false if a thread works on it.
   @discardableResult
   package func cancel(_ arrival: StoredArrival) throws(DocumentStoreError) -> Bool {
-    let isGone = try state.uploads.withClaim(arrival.number) { () throws(DocumentStoreError) in
+    let isRemoved = try state.uploads.withClaim(arrival.number) { () throws(DocumentStoreError) in
       try note(.delete(ArrivalRecord.path(arrival.number)))
       blobs.discardStaged(arrival.number)
       return true
     }
-    return isGone == true
+    return isRemoved == true
   }
 }

@@ -256,24 +256,24 @@ extension ObjectStore {
   @discardableResult
   func collect(_ id: BlobID) throws(DocumentStoreError) -> Bool {
     guard state.latches.tryTake(id) else { return false }
-    var isGone = false
+    var isRemoved = false
     do throws(DocumentStoreError) {
       _ = try change(givingBack: false) { transaction throws(DocumentStoreError) in
-        isGone = false
+        isRemoved = false
         guard try transaction.documents(Self.references(to: id)).isEmpty else { return nil }
         let record = try transaction.document(at: BlobRecord.path(id))
-        isGone = true
+        isRemoved = true
         guard let record else { return nil }
         try transaction.write(.delete(BlobRecord.path(id)))
         return DroppedContent(id: id, place: BlobRecord.place(record.fields))
       }
-      if isGone { try remove(DroppedContent(id: id, place: nil)) }
+      if isRemoved { try remove(DroppedContent(id: id, place: nil)) }
     } catch {
       collectIfNeeded(state.latches.releaseExclusive(id), id)
       throw error
     }
     collectIfNeeded(state.latches.releaseExclusive(id), id)
-    return isGone
+    return isRemoved
   }
 
   private func remove(_ dropped: DroppedContent) throws(DocumentStoreError) {

@@ -104,7 +104,7 @@ extension ObjectStore {
       if upload.began.microseconds < oldest {
         if try cancel(upload) { swept.uploads += 1 }
       } else if upload.began > now {
-        try redate(upload, now)
+        try resetStartTime(upload, now)
       }
     }
     return Set(uploads.map(\.number))
@@ -112,7 +112,7 @@ extension ObjectStore {
 
   /// Sets the start time of an upload to the present time, because the wall clock was ahead when the upload
   /// began. The upload's seven days start now.
-  private func redate(_ upload: StoredUpload, _ now: StoredTimestamp) throws(DocumentStoreError) {
+  private func resetStartTime(_ upload: StoredUpload, _ now: StoredTimestamp) throws(DocumentStoreError) {
     _ = try state.uploads.withClaim(upload.number) { () throws(DocumentStoreError) in
       guard try store.document(at: UploadRecord.path(upload.number)) != nil else { return }
       var upload = upload
@@ -140,7 +140,7 @@ extension ObjectStore {
       } else if !staged.contains(arrival.number) {
         if try forgetUnlessStaged(arrival) { swept.arrivals += 1 }
       } else if arrival.began > now {
-        try redate(arrival, now)
+        try resetStartTime(arrival, now)
       }
     }
     return known
@@ -149,7 +149,7 @@ extension ObjectStore {
   /// Removes the record of an arrival without a staged file, unless the file was created after the sweep
   /// listed the files.
   private func forgetUnlessStaged(_ arrival: StoredArrival) throws(DocumentStoreError) -> Bool {
-    let isGone = try state.uploads.withClaim(arrival.number) { () throws(DocumentStoreError) in
+    let isRemoved = try state.uploads.withClaim(arrival.number) { () throws(DocumentStoreError) in
       let path = ArrivalRecord.path(arrival.number)
       let staged: [StagedNumber]
       do throws(ByteStoreError) { staged = try blobs.inventory().staged } catch {
@@ -159,10 +159,10 @@ extension ObjectStore {
       try note(.delete(path))
       return true
     }
-    return isGone == true
+    return isRemoved == true
   }
 
-  private func redate(_ arrival: StoredArrival, _ now: StoredTimestamp) throws(DocumentStoreError) {
+  private func resetStartTime(_ arrival: StoredArrival, _ now: StoredTimestamp) throws(DocumentStoreError) {
     _ = try state.uploads.withClaim(arrival.number) { () throws(DocumentStoreError) in
       let path = ArrivalRecord.path(arrival.number)
       guard try store.document(at: path) != nil else { return }

@@ -201,11 +201,11 @@ extension ObjectStore {
   /// Removes an upload. Returns false if a thread is working on the upload.
   @discardableResult
   package func cancel(_ upload: StoredUpload) throws(DocumentStoreError) -> Bool {
-    let isGone = try state.uploads.withClaim(upload.number) { () throws(DocumentStoreError) in
+    let isRemoved = try state.uploads.withClaim(upload.number) { () throws(DocumentStoreError) in
       try store.commit([.delete(UploadRecord.path(upload.number))])
       blobs.discardStaged(upload.number)
       return true
     }
-    return isGone == true
+    return isRemoved == true
   }
 }

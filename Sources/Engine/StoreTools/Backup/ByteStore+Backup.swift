@@ -87,7 +87,7 @@ extension ByteStore {
   }
 
   private func writeBackup(
-    of frozen: Frozen, to target: BackupTarget, contentLocator: ContentLocator?,
+    of frozen: FrozenState, to target: BackupTarget, contentLocator: ContentLocator?,
     undecodableNamer: UndecodableEntryNamer?, _ progress: (BackupProgress) -> Void
   ) throws(ByteStoreError) -> BackupReport {
     pause(.frozen)
@@ -121,7 +121,7 @@ extension ByteStore {
 
   /// Writes segments and a checkpoint, and enters them in `manifest`.
   private func writeFiles(
-    of frozen: Frozen, to target: BackupTarget, manifest: inout Manifest, _ progress: (UInt64) -> Void
+    of frozen: FrozenState, to target: BackupTarget, manifest: inout Manifest, _ progress: (UInt64) -> Void
   ) throws(ByteStoreError) {
     let numbers = FileNumbers()
     var job = FlushJob(
@@ -161,7 +161,7 @@ extension ByteStore {
   /// The entries themselves were read back when their segment was completed. Returns the contents that the
   /// entries name.
   private func verify(
-    _ manifest: Manifest, of frozen: Frozen, in target: BackupTarget, contentLocator: ContentLocator,
+    _ manifest: Manifest, of frozen: FrozenState, in target: BackupTarget, contentLocator: ContentLocator,
     _ progress: (_ part: Double) -> Void
   ) throws(ByteStoreError) -> [(id: BlobID, place: BlobLocation)] {
     guard let entry = manifest.checkpoint else { preconditionFailure("a backup has a checkpoint") }

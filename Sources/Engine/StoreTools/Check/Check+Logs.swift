@@ -8,9 +8,9 @@ extension Check {
     // header records is trusted.
     var followsDamage = opened.manifest.checkpoint != nil && opened.checkpoint == nil
     for log in opened.manifest.logs {
-      let isWhole = try checkLog(log, followsDamage, applies: appliesCommits)
-      followsDamage = !isWhole && log.end == nil
-      if !isWhole {
+      let isIntact = try checkLog(log, followsDamage, applies: appliesCommits)
+      followsDamage = !isIntact && log.end == nil
+      if !isIntact {
         hasTable = false
         if let end = log.end {
           opened.last = LogHeader.LogEnd(fileID: log.fileID, length: end.length, sequence: end.sequence)

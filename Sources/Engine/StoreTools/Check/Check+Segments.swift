@@ -84,7 +84,7 @@ extension Check {
     /// The key directory to compare the entries with; nil if there is none.
     var table: KeyDirectoryCheck?
     /// Whether the header and all pages are intact, so that the totals cover the whole segment.
-    var isWhole: Bool
+    var isIntact: Bool
     var entries: UInt64 = 0
     var liveBytes: UInt64 = 0
 
@@ -93,7 +93,7 @@ extension Check {
       self.source = source
       self.table = table
       table = nil
-      isWhole = source.isHeaderSound
+      isIntact = source.isHeaderSound
     }
   }
 
@@ -107,7 +107,7 @@ extension Check {
     try source.forEachEntry(slot: slot) { stored, location, bytes throws(ByteStoreError) in
       checkEntry(stored, location, bytes: bytes, pass: &pass, buffer: &buffer)
     } damaged: { pages, damage throws(ByteStoreError) in
-      pass.isWhole = false
+      pass.isIntact = false
       report.add(damage)
       pass.table?.skip(pages, slot: slot)
       advance(UInt64(pages.count * SegmentFormat.pageBytes), source.file.name)
@@ -116,7 +116,7 @@ extension Check {
     if pass.table != nil {
       report.deadBytes += UInt64(source.pages * SegmentFormat.pageBytes) - pass.liveBytes
     }
-    guard pass.isWhole, pass.entries != source.header.entries else { return }
+    guard pass.isIntact, pass.entries != source.header.entries else { return }
     report.add(source.file.damage(64, "\(source.header.entries) entries", found: "\(pass.entries)"))
   }
 

@@ -76,7 +76,7 @@ extension ByteStore {
       throw error.isMissingFile ? .noStore(directory: path) : .system(error)
     }
     let names = try system { () throws(SystemFailure) in try directory.names() }
-    if names.contains(where: { $0 == StoreFile.manifest || isOurs($0) }) { return directory }
+    if names.contains(where: { $0 == StoreFile.manifest || provesStore($0) }) { return directory }
     guard !names.contains(StoreFile.backupMark) else { throw .incompleteBackup(directory: path) }
     let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.recycledLog, StoreFile.reserve]
     if let other = names.filter({ !ours.contains($0) }).min() {
@@ -221,7 +221,7 @@ struct Check {
   // MARK: The manifest
 
   private mutating func readManifest(_ names: [String]) throws(ByteStoreError) -> Manifest? {
-    let what = "a manifest" + (names.first(where: ByteStore.isOurs).map { ", as there is \($0)" } ?? "")
+    let what = "a manifest" + (names.first(where: ByteStore.provesStore).map { ", as there is \($0)" } ?? "")
     guard let file = try open(StoreFile.manifest, what) else { return nil }
     defer { file.close() }
     guard let bytes = try file.read(Manifest.bytesMax, at: 0) else {

@@ -45,20 +45,20 @@ struct CheckpointSource {
     let count = Int(clamping: file.size / UInt64(CheckpointFormat.pageBytes)) - 1
     var regions: [CheckpointHeader.Region] = []
     var unknown = 0
-    var isClear = true
+    var isUnambiguous = true
     try file.forEachPage(
       of: CheckpointFormat.pageBytes, at: UInt64(CheckpointFormat.pageBytes), count: max(0, count)
     ) { page, bytes throws(ByteStoreError) in
       guard let bytes, let region = self.region(of: bytes, page + 1) else { return unknown += 1 }
       if regions.last?.region != region {
-        isClear = isClear && (unknown == 0 || regions.isEmpty && region == .directory)
+        isUnambiguous = isUnambiguous && (unknown == 0 || regions.isEmpty && region == .directory)
         regions.append(CheckpointHeader.Region(region: region, pages: 0))
       }
       regions[regions.count - 1].pages += 1 + unknown
       unknown = 0
     }
     header.regions = regions
-    return isClear && !regions.isEmpty && Set(regions.map(\.region)).count == regions.count
+    return isUnambiguous && !regions.isEmpty && Set(regions.map(\.region)).count == regions.count
   }
 
   private func region(of page: RawSpan, _ index: Int) -> CheckpointRegion? {

@@ -165,7 +165,7 @@ struct Salvage {
   ) throws(ByteStoreError) -> Gathered {
     let judge = try SalvageBase.choose(sources)
     var report = report
-    report.checkpoint = judge.map { $0.isWhole ? .whole : .partial } ?? .none
+    report.checkpoint = judge.map { $0.isIntact ? .whole : .partial } ?? .none
     for loss in sources.openLogLosses {
       report.addGap("\(directory.path)/\(loss.name)", loss.range, reason: loss.reason)
     }
@@ -274,9 +274,9 @@ enum SalvageBase {
     func rank(_ judge: CheckpointJudge) -> Rank {
       let reach = reach(from: judge.position ?? .none, sources)
       return Rank(
-        explains: judge.isWhole && reach >= needed(sources),
+        explains: judge.isIntact && reach >= needed(sources),
         isComplete: judge.segmentNumbers.isSubset(of: present),
-        isWhole: judge.isWhole, isNamed: judge.source.header.fileID == named,
+        isIntact: judge.isIntact, isNamed: judge.source.header.fileID == named,
         position: judge.position ?? .none)
     }
     guard let best, !(rank(best).explains && rank(best).isComplete), logsAreComplete(sources) else {
@@ -299,7 +299,7 @@ enum SalvageBase {
   private struct Rank: Comparable {
     var explains: Bool
     var isComplete: Bool
-    var isWhole: Bool
+    var isIntact: Bool
     var isNamed: Bool
     var position: SequenceNumber
 
@@ -308,7 +308,7 @@ enum SalvageBase {
     }
 
     private var key: [UInt64] {
-      [explains && isComplete ? 1 : 0, explains ? 1 : 0, isNamed ? 1 : 0, position.value, isWhole ? 1 : 0]
+      [explains && isComplete ? 1 : 0, explains ? 1 : 0, isNamed ? 1 : 0, position.value, isIntact ? 1 : 0]
     }
   }
 

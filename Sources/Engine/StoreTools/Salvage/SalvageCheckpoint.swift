@@ -20,7 +20,7 @@ struct CheckpointJudge {
   private let fingerprints: [UInt32: UInt32]?
   private let hash: KeyHash
   /// Whether everything that the key directory needs is intact.
-  let isWhole: Bool
+  let isIntact: Bool
 
   init(_ source: CheckpointSource, _ manifest: Manifest?) throws(ByteStoreError) {
     self.source = source
@@ -33,9 +33,9 @@ struct CheckpointJudge {
     let pages = try source.words(.slots)
     let overflow = try source.words(.overflow)
     let directory = try source.words(.directory)
-    let isTableWhole = source.isHeaderSound && !(pages + overflow).contains(nil)
-    fingerprints = isTableWhole && locations.contains(nil) ? Self.fingerprints(pages, overflow) : nil
-    isWhole = isTableWhole && !(directory + locations + segments).contains(nil)
+    let isTableIntact = source.isHeaderSound && !(pages + overflow).contains(nil)
+    fingerprints = isTableIntact && locations.contains(nil) ? Self.fingerprints(pages, overflow) : nil
+    isIntact = isTableIntact && !(directory + locations + segments).contains(nil)
   }
 
   /// The numbers of the checkpoint's segments.

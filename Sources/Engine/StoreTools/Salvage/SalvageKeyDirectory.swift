@@ -145,14 +145,14 @@ struct SalvageKeyDirectory {
   ) throws(ByteStoreError) {
     var newKeys = 0
     let targets = try table.prepare(commit, newKeys: &newKeys)
-    var isLater: [Bool] = []
+    var isCommitNewer: [Bool] = []
     table.withTable { table in
       for target in targets {
         let slot = target.ordinal.flatMap { table.location(of: $0).slot }
-        isLater.append(slot.map { segments[$0].header.asOf < sequence } ?? true)
+        isCommitNewer.append(slot.map { segments[$0].header.asOf < sequence } ?? true)
       }
     }
-    let part = try Self.part(of: commit, isLater)
+    let part = try Self.part(of: commit, isCommitNewer)
     newKeys = 0
     let applied = try table.prepare(part, newKeys: &newKeys)
     putsPossiblyStale += applied.count { $0.ordinal == nil }

@@ -21,7 +21,7 @@ extension DataListenable where Self: DataRepresentable, Self: Object {
     guard listener == nil else { return self }
     listener = documentReference.addSnapshotListener(includeMetadataChanges: includeMetadataChanges) {
       [weak self] snapshot, error in
-      guard let (object, failure) = self?.taken(from: snapshot, error) else { return }
+      guard let (object, failure) = self?.updatedObject(from: snapshot, error) else { return }
       completion?(object, failure)
     }
     return self

@@ -14,7 +14,7 @@ extension DataRepresentable where Self: Object {
       .value(
         documentReference.addSnapshotListener(includeMetadataChanges: includeMetadataChanges) {
           snapshot, error in
-          let (object, failure) = made(from: snapshot, error)
+          let (object, failure) = decodedObject(from: snapshot, error)
           completion(object, failure)
         }))
   }
@@ -38,13 +38,13 @@ extension DataRepresentable where Self: Object {
       .value(
         documentReference.addSnapshotListener(includeMetadataChanges: includeMetadataChanges) {
           [self] snapshot, error in
-          let (object, failure) = taken(from: snapshot, error)
+          let (object, failure) = updatedObject(from: snapshot, error)
           completion(object, failure)
         }))
   }
 
-  func taken(from snapshot: DocumentSnapshot?, _ error: (any Error)?) -> (Self?, (any Error)?) {
-    guard let snapshot, Self.finds(snapshot) else { return (nil, error) }
+  func updatedObject(from snapshot: DocumentSnapshot?, _ error: (any Error)?) -> (Self?, (any Error)?) {
+    guard let snapshot, Self.hasDocument(snapshot) else { return (nil, error) }
     do {
       try _set(snapshot: snapshot)
       return (self, nil)

@@ -12,7 +12,7 @@ extension DataRepresentable where Self: Object {
     completion: @escaping ((Self?, (any Error)?) -> Void)
   ) {
     documentReference.getDocument(source: source) { snapshot, error in
-      let (object, failure) = made(from: snapshot, error)
+      let (object, failure) = decodedObject(from: snapshot, error)
       completion(object, failure)
     }
   }
@@ -25,8 +25,9 @@ extension DataRepresentable where Self: Object {
     get(documentReference: home.document(id), source: source, completion: completion)
   }
 
-  static func made(from snapshot: DocumentSnapshot?, _ error: (any Error)?) -> (Self?, (any Error)?) {
-    guard let snapshot, finds(snapshot) else { return (nil, error) }
+  static func decodedObject(from snapshot: DocumentSnapshot?, _ error: (any Error)?) -> (Self?, (any Error)?)
+  {
+    guard let snapshot, hasDocument(snapshot) else { return (nil, error) }
     do { return (try object(of: snapshot), nil) } catch { return (nil, error) }
   }
 
@@ -97,7 +98,7 @@ extension DataRepresentable where Self: Object {
     documentReference: DocumentReference, source: FirestoreSource = FirestoreSource.default
   ) async throws -> Self? {
     let snapshot = try await documentReference.getDocument(source: source)
-    return finds(snapshot) ? try object(of: snapshot) : nil
+    return hasDocument(snapshot) ? try object(of: snapshot) : nil
   }
 
   /// Reads the document with this id. Returns nil if the document does not exist.

@@ -48,7 +48,7 @@ extension DataRepresentable where Self: Object {
   /// }
   /// ```
   public static func updates(documentReference: DocumentReference) -> DocumentUpdates<Self> {
-    DocumentUpdates(documentReference) { finds($0) ? try object(of: $0) : nil }
+    DocumentUpdates(documentReference) { hasDocument($0) ? try object(of: $0) : nil }
   }
 
   /// Returns a sequence with a new object for each state of the document with this id.
@@ -59,7 +59,7 @@ extension DataRepresentable where Self: Object {
   /// A sequence that, for each state of the document, updates this object and returns it.
   public var updates: DocumentUpdates<Self> {
     DocumentUpdates(documentReference) { [self] snapshot in
-      guard Self.finds(snapshot) else { return nil }
+      guard Self.hasDocument(snapshot) else { return nil }
       try _set(snapshot: snapshot)
       return self
     }

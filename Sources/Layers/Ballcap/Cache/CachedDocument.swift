@@ -96,7 +96,7 @@ struct CachedDocument: @unchecked Sendable {
   }
 
   /// Whether this state, which was looked up in the database, may replace the entry that is `present` now.
-  func settles(_ present: CachedDocument?) -> Bool {
+  func resolves(_ present: CachedDocument?) -> Bool {
     guard let present, present.isProvisional, belongs(to: present.reference) else { return false }
     // The document's version may be older than the unknown entry, but the lookup must be newer than that
     // entry.
@@ -114,7 +114,7 @@ struct CachedDocument: @unchecked Sendable {
 
   /// Looks up a provisional state in the database and returns the result. Returns nil if the state is not
   /// provisional, or if the lookup would have to wait.
-  func settled(at place: DocumentReference?) -> CachedDocument? {
+  func refreshed(at place: DocumentReference?) -> CachedDocument? {
     let time = Self.now
     guard isProvisional, let place = reference ?? place, let snapshot = place.publishedSnapshot() else {
       return nil

@@ -86,7 +86,7 @@ extension DataRepresentable where Self: Object {
   }
 
   /// Whether the document exists. If it does not, its absence is added to the cache.
-  static func finds(_ snapshot: DocumentSnapshot) -> Bool {
+  static func hasDocument(_ snapshot: DocumentSnapshot) -> Bool {
     if !snapshot.exists { DocumentCache.shared.note(snapshot) }
     return snapshot.exists
   }

@@ -69,12 +69,12 @@ final class DocumentCache: Sendable {
     }
     // Two databases may have documents with the same path.
     guard let entry, entry.belongs(to: reference) else { return nil }
-    guard let settled = entry.settled(at: reference) else { return entry }
+    guard let refreshed = entry.refreshed(at: reference) else { return entry }
     state.withLock { state in
       state.settle()
-      if settled.settles(state.entries.value(for: path)) { state.entries.insert(settled, for: path) }
+      if refreshed.resolves(state.entries.value(for: path)) { state.entries.insert(refreshed, for: path) }
     }
-    return settled
+    return refreshed
   }
 
   // MARK: Writing

@@ -14,8 +14,8 @@ struct RecentValues<Key: Hashable, Value> {
   let costMax: Int
   private(set) var cost = 0
   private var slots = [Slot()]
-  private var places: [Key: Int] = [:]
-  private var vacant: [Int] = []
+  private var slotIndexes: [Key: Int] = [:]
+  private var freeSlots: [Int] = []
 
   /// Creates an empty cache. Costs may be in any unit. By default, only the count is limited.
   init(countMax: Int, costMax: Int = .max) {
@@ -24,14 +24,14 @@ struct RecentValues<Key: Hashable, Value> {
     self.costMax = costMax
   }
 
-  var count: Int { places.count }
+  var count: Int { slotIndexes.count }
 
   /// Returns the value and marks it as the most recently used.
   mutating func value(for key: Key) -> Value? {
-    guard let place = places[key] else { return nil }
-    detach(place)
-    attach(place)
-    return slots[place].entry?.value
+    guard let slot = slotIndexes[key] else { return nil }
+    detach(slot)
+    attach(slot)
+    return slots[slot].entry?.value
   }
 
   /// Inserts a value, and evicts the least recently used values if the budget is exceeded. A value that costs
@@ -39,23 +39,23 @@ struct RecentValues<Key: Hashable, Value> {
   mutating func insert(_ value: Value, for key: Key, cost: Int = 0) {
     remove(key)
     guard cost <= costMax else { return }
-    let place = vacant.popLast() ?? slots.count
-    if place == slots.count { slots.append(Slot()) }
-    slots[place].entry = (key, value, cost)
-    places[key] = place
+    let slot = freeSlots.popLast() ?? slots.count
+    if slot == slots.count { slots.append(Slot()) }
+    slots[slot].entry = (key, value, cost)
+    slotIndexes[key] = slot
     self.cost += cost
-    attach(place)
+    attach(slot)
     while count > countMax || self.cost > costMax { removeOldest() }
   }
 
   @discardableResult
   mutating func remove(_ key: Key) -> Value? {
-    guard let place = places.removeValue(forKey: key) else { return nil }
-    detach(place)
-    vacant.append(place)
-    defer { slots[place].entry = nil }
-    cost -= slots[place].entry?.cost ?? 0
-    return slots[place].entry?.value
+    guard let slot = slotIndexes.removeValue(forKey: key) else { return nil }
+    detach(slot)
+    freeSlots.append(slot)
+    defer { slots[slot].entry = nil }
+    cost -= slots[slot].entry?.cost ?? 0
+    return slots[slot].entry?.value
   }
 
   mutating func removeAll() { self = RecentValues(countMax: countMax, costMax: costMax) }
@@ -65,19 +65,19 @@ struct RecentValues<Key: Hashable, Value> {
     remove(entry.key)
   }
 
-  private mutating func detach(_ place: Int) {
-    let (newer, older) = (slots[place].newer, slots[place].older)
+  private mutating func detach(_ slot: Int) {
+    let (newer, older) = (slots[slot].newer, slots[slot].older)
     slots[newer].older = older
     slots[older].newer = newer
   }
 
   /// Inserts the slot as the most recent one, next to the head.
-  private mutating func attach(_ place: Int) {
+  private mutating func attach(_ slot: Int) {
     let second = slots[0].older
-    slots[place].newer = 0
-    slots[place].older = second
-    slots[0].older = place
-    slots[second].newer = place
+    slots[slot].newer = 0
+    slots[slot].older = second
+    slots[0].older = slot
+    slots[second].newer = slot
   }
 }
 

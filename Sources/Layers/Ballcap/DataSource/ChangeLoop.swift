@@ -8,13 +8,13 @@ import LayerKit
 /// otherwise go to the callback queue. The source therefore belongs to the task of the loop.
 final class ChangeLoop<T: Object & DataRepresentable> {
   enum Event: Sendable {
-    case heard(Result<QuerySnapshot, any Error>)
+    case received(Result<QuerySnapshot, any Error>)
     /// The route has an event for the loop.
     case change
   }
 
   /// The snapshots that the loop has not returned yet.
-  var made: [DataSource<T>.Snapshot] = []
+  var snapshots: [DataSource<T>.Snapshot] = []
   private var events: AsyncStream<Event>.Iterator
   private let registration: any ListenerRegistration
   private let end: () -> Void
@@ -28,7 +28,7 @@ final class ChangeLoop<T: Object & DataRepresentable> {
     let number = route.lead { continuation.yield(.change) }
     end = { route.leave(number, to: toQueue) }
     registration = query.listen(on: DispatchQueue(label: "dugout.ballcap.changes")) { result in
-      continuation.yield(.heard(result))
+      continuation.yield(.received(result))
     } onEnd: {
       continuation.finish()
     }

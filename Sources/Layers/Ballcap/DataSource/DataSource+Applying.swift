@@ -29,7 +29,7 @@ extension DataSource: ChangeReceiver {
     var steps: [Step] = []
     steps.reserveCapacity(changes.count)
     for change in changes { steps.append(Step(change, decoded(change, of: source))) }
-    tell(source, apply(steps), isNews: !changes.isEmpty)
+    notify(source, apply(steps), isNews: !changes.isEmpty)
   }
 
   package func apply(_ changes: PendingChanges<T>) {
@@ -42,13 +42,13 @@ extension DataSource: ChangeReceiver {
       case .element(let element): steps.append(Step(change, element))
       }
     }
-    tell(changes.source, apply(steps), isNews: !changes.changes.isEmpty)
+    notify(changes.source, apply(steps), isNews: !changes.changes.isEmpty)
   }
 
   package func applyLate(_ change: PendingChange, _ element: T, of changes: PendingChanges<T>) {
     var change = change
     change.kind = .modifiedOrAdded
-    tell(changes.source, apply([Step(change, element)]), isNews: true)
+    notify(changes.source, apply([Step(change, element)]), isNews: true)
   }
 
   package func reportTimeout(_ source: QuerySnapshot?) { report(DataSourceError.timeout, source) }
@@ -56,7 +56,7 @@ extension DataSource: ChangeReceiver {
   // MARK: The first documents
 
   /// Whether the list is empty and no changes are waiting, so that the next documents can fill it directly.
-  var isBlank: Bool {
+  var canFillDirectly: Bool {
     retrieveBlock == nil && list.count == 0 && arriving.isEmpty && !arriving.hasLateObjects
   }
 
@@ -64,46 +64,46 @@ extension DataSource: ChangeReceiver {
   func fill(_ source: QuerySnapshot?, _ documents: [QueryDocumentSnapshot]) {
     let (elements, found) = T.objects(of: documents) { report($0, source) }
     // A block that received an error may have changed the list.
-    guard isBlank else {
+    guard canFillDirectly else {
       let steps = zip(found, elements).map { Step(PendingChange(kind: .added, document: $0), $1) }
-      return tell(source, apply(steps), isNews: true)
+      return notify(source, apply(steps), isNews: true)
     }
     list.fill(elements, found)
-    guard isHeard else {
-      hasTold = true
+    guard hasObservers else {
+      hasNotified = true
       return
     }
-    let all = Snapshot(([], list.elements, []), SnapshotContent(list, .elements([]), places: .everywhere))
-    tell(source, all, isNews: !documents.isEmpty)
+    let all = Snapshot(([], list.elements, []), SnapshotContent(list, .elements([]), changedIndices: .allNew))
+    notify(source, all, isNews: !documents.isEmpty)
   }
 
   // MARK: Changes
 
   private func apply(_ steps: [Step]) -> Snapshot {
-    list.needTree()
-    let hadTwins = list.hasTwins
+    list.buildTreeIfNeeded()
+    let hadDuplicateReferences = list.hasDuplicateReferences
     var source: SnapshotContent<T>.Before?
     var sorted: [DocumentReference] = []
     if !list.isOrdered {
       source = .elements(list.elements)
       sorted = list.sort()
     }
-    let twins = hadTwins ? list.elements : []
+    let duplicates = hadDuplicateReferences ? list.elements : []
     _ = list.takeEdits()
     var plan = Plan()
     for step in steps { plan.add(step, list, isLate: arriving.removeLate(step.reference)) }
     // Look up the rows before any document moves. If the list has just been sorted, its rows differ from the
     // rows before the change and are not looked up.
-    plan.lookUp(list, knowsPlaces: source == nil)
+    plan.lookUp(list, hasCurrentRows: source == nil)
     let snapshot = carryOut(plan, source, sorted: sorted)
-    guard hadTwins else { return snapshot }
-    if case .elements(let before)? = source { return compared(before) }
-    return compared(twins)
+    guard hadDuplicateReferences else { return snapshot }
+    if case .elements(let before)? = source { return snapshotComparing(before) }
+    return snapshotComparing(duplicates)
   }
 
-  private func compared(_ before: [T]) -> Snapshot {
+  private func snapshotComparing(_ before: [T]) -> Snapshot {
     let (changes, indices) = SnapshotContent.comparing(before, list.elements)
-    return Snapshot(changes, SnapshotContent(list, .elements(before), places: .known(indices)))
+    return Snapshot(changes, SnapshotContent(list, .elements(before), changedIndices: .known(indices)))
   }
 
   /// The edits of a snapshot: insertions of new documents, and modifications and removals of listed
@@ -131,14 +131,14 @@ extension DataSource: ChangeReceiver {
       }
     }
 
-    mutating func lookUp(_ list: DocumentList<T>, knowsPlaces: Bool) {
+    mutating func lookUp(_ list: DocumentList<T>, hasCurrentRows: Bool) {
       for reference in deletions {
         guard let element = list.element(reference) else { continue }
-        changed.deletions.append((knowsPlaces ? list.index(of: reference) : nil, element))
+        changed.deletions.append((hasCurrentRows ? list.index(of: reference) : nil, element))
       }
       for document in modifications {
         guard let element = list.element(document.reference) else { continue }
-        let index = knowsPlaces ? list.index(of: document.reference) : nil
+        let index = hasCurrentRows ? list.index(of: document.reference) : nil
         changed.modifications.append((index, element, document.reference))
       }
       changed.insertions = insertions.map { $0.reference }
@@ -166,24 +166,25 @@ extension DataSource: ChangeReceiver {
     let changes: Changes = (
       changed.deletions.map { $0.element }, plan.insertions.map { $0.element as! T }, modified
     )
-    return Snapshot(changes, SnapshotContent(list, source ?? .edits(list.takeEdits()), places: .few(changed)))
+    return Snapshot(
+      changes, SnapshotContent(list, source ?? .edits(list.takeEdits()), changedIndices: .few(changed)))
   }
 
   // MARK: Telling
 
-  private func tell(_ source: QuerySnapshot?, _ snapshot: Snapshot, isNews: Bool) {
-    defer { hasTold = true }
-    if option.skipsMetadataChanges, hasTold, !isNews { return }
-    loop?.made.append(snapshot)
+  private func notify(_ source: QuerySnapshot?, _ snapshot: Snapshot, isNews: Bool) {
+    defer { hasNotified = true }
+    if option.skipsMetadataChanges, hasNotified, !isNews { return }
+    loop?.snapshots.append(snapshot)
     changedBlock?(source, snapshot)
     for observer in observers.values { observer(source, snapshot) }
   }
 
-  private var isHeard: Bool { changedBlock != nil || loop != nil || !observers.isEmpty }
+  private var hasObservers: Bool { changedBlock != nil || loop != nil || !observers.isEmpty }
 
   /// A snapshot without changes.
   var unchanged: Snapshot {
-    Snapshot(([], [], []), SnapshotContent(list, .edits([]), places: .nowhere))
+    Snapshot(([], [], []), SnapshotContent(list, .edits([]), changedIndices: .unchanged))
   }
 
   // MARK: By hand
@@ -191,12 +192,12 @@ extension DataSource: ChangeReceiver {
   /// Inserts a document that is not listed yet, in order, and calls `onChanged` at once.
   public func add(document: Element) {
     guard list.reference(of: document) == nil else { return }
-    tell(nil, apply([Step(.added, document, at: document.documentReference)]), isNews: true)
+    notify(nil, apply([Step(.added, document, at: document.documentReference)]), isNews: true)
   }
 
   /// Removes the document with the same id, and calls `onChanged` at once.
   public func remove(document: Element) {
     guard let reference = list.reference(of: document) else { return }
-    tell(nil, apply([Step(.removed, document, at: reference)]), isNews: true)
+    notify(nil, apply([Step(.removed, document, at: reference)]), isNews: true)
   }
 }

@@ -45,14 +45,14 @@ extension DataSource {
       public mutating func next(
         isolation actor: isolated (any Actor)?
       ) async throws(any Error) -> Snapshot? {
-        while loop.made.isEmpty {
+        while loop.snapshots.isEmpty {
           guard let event = await loop.nextEvent(isolation: actor) else { return nil }
           switch event {
-          case .heard(let result): source.hear(try result.get())
+          case .received(let result): source.handleSnapshot(try result.get())
           case .change: if let event = source.route.next() { source.handle(event) }
           }
         }
-        return loop.made.removeFirst()
+        return loop.snapshots.removeFirst()
       }
     }
   }
@@ -61,10 +61,10 @@ extension DataSource {
   /// documents after those that were already read.
   private func beginLoop() -> Query {
     if let old = listening {
-      listening = Listening(start: old.start, replaced: old.heard ?? old.replaced)
+      listening = Listening(start: old.start, replaced: old.received ?? old.replaced)
     } else {
       listening = Listening(start: lastDocument)
     }
-    return page(behind: listening?.start)
+    return page(after: listening?.start)
   }
 }

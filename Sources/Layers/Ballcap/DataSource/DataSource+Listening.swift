@@ -12,7 +12,7 @@ extension DataSource {
     listening = Listening(start: lastDocument)
     listener = current.query.addSnapshotListener(includeMetadataChanges: true) {
       [weak self] snapshot, error in
-      self?.hear(snapshot, error)
+      self?.handleSnapshot(snapshot, error)
     }
     return self
   }
@@ -23,29 +23,29 @@ extension DataSource {
     listener = nil
   }
 
-  private func hear(_ snapshot: QuerySnapshot?, _ error: (any Error)?) {
-    if let snapshot { return hear(snapshot) }
+  private func handleSnapshot(_ snapshot: QuerySnapshot?, _ error: (any Error)?) {
+    if let snapshot { return handleSnapshot(snapshot) }
     listener = nil
     if let error { report(error, nil) }
   }
 
-  func hear(_ snapshot: QuerySnapshot) {
-    if !snapshot.metadata.hasPendingWrites, !snapshot.isEmpty { advance(behind: snapshot) }
-    listening?.heard = snapshot
+  func handleSnapshot(_ snapshot: QuerySnapshot) {
+    if !snapshot.metadata.hasPendingWrites, !snapshot.isEmpty { advance(after: snapshot) }
+    listening?.received = snapshot
     if let replaced = listening?.replaced {
       listening?.replaced = nil
       forget(replaced)
       return receive(snapshot, snapshot.documentChanges.compactMap(renewal), isLive: true)
     }
     let news = news(of: snapshot)
-    if isBlank, news.allSatisfy({ $0.type == .added }) {
+    if canFillDirectly, news.allSatisfy({ $0.type == .added }) {
       return fill(snapshot, news.map { $0.document }.filter(query.accepts))
     }
     receive(snapshot, news.compactMap(pendingChange), isLive: true)
   }
 
   /// Makes `next` and `listen` start after the last document of the snapshot.
-  func advance(behind snapshot: QuerySnapshot) {
+  func advance(after snapshot: QuerySnapshot) {
     // A document with a pending server timestamp has no place in the order yet. If the last document is of
     // this kind, the next page starts after an earlier document.
     lastDocument = snapshot.lastStart ?? lastDocument
@@ -60,7 +60,7 @@ extension DataSource {
     let changes = snapshot.documentChanges
     guard changes.count < all.count else { return all }
     let counted = Set(changes.map(ObjectIdentifier.init))
-    list.needTree()
+    list.buildTreeIfNeeded()
     for change in all where !counted.contains(ObjectIdentifier(change)) {
       let reference = change.document.reference
       guard let element = list.element(reference), element.documentReference == reference else { continue }
@@ -72,7 +72,7 @@ extension DataSource {
   /// Removes the documents of an earlier listener from the list, without reporting the removals. Pages that
   /// are being read are kept.
   private func forget(_ snapshot: QuerySnapshot) {
-    list.needTree()
+    list.buildTreeIfNeeded()
     for document in snapshot.documents { list.remove(document.reference) }
     arriving.removeLive()
   }

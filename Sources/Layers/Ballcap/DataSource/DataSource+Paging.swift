@@ -24,7 +24,7 @@ extension DataSource {
         block?(false)
         return
       }
-      let isEmpty = turn(to: snapshot)
+      let isEmpty = turnPage(to: snapshot)
       block?(isEmpty)
       if isEmpty { changedBlock?(nil, unchanged) } else { show(snapshot) }
     }
@@ -32,9 +32,9 @@ extension DataSource {
   }
 
   /// Updates the position for the next page. Returns whether the page is empty.
-  private func turn(to page: QuerySnapshot) -> Bool {
+  private func turnPage(to page: QuerySnapshot) -> Bool {
     guard page.isEmpty else {
-      advance(behind: page)
+      advance(after: page)
       return false
     }
     isLast = true
@@ -44,7 +44,7 @@ extension DataSource {
 
   private func show(_ page: QuerySnapshot) {
     let documents = query.hasPredicates ? page.documents.filter(query.accepts) : page.documents
-    if isBlank { return fill(page, documents) }
+    if canFillDirectly { return fill(page, documents) }
     receive(page, documents.map { Pending.Change(kind: .added, document: $0) })
   }
 
@@ -61,7 +61,7 @@ extension DataSource {
 
   nonisolated(nonsending) private func read(_ page: Query) async throws -> Bool {
     let snapshot = try await page.query.getDocuments()
-    guard !turn(to: snapshot) else {
+    guard !turnPage(to: snapshot) else {
       changedBlock?(nil, unchanged)
       return true
     }

@@ -63,20 +63,24 @@ extension DataSource {
       guard hasPredicates else {
         return query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges, listener: listener)
       }
-      var told: QuerySnapshot?
+      var last: QuerySnapshot?
       return query.addSnapshotListener(includeMetadataChanges: includeMetadataChanges) {
         [self] snapshot, error in
         guard let snapshot else { return listener(nil, error) }
-        if let news = news(of: snapshot, after: &told) { listener(news, nil) }
+        if let changedSnapshot = changedSnapshot(of: snapshot, after: &last) {
+          listener(changedSnapshot, nil)
+        }
       }
     }
 
     /// Returns the documents that the predicates accept; nil if only rejected documents changed.
-    fileprivate func news(of snapshot: QuerySnapshot, after told: inout QuerySnapshot?) -> QuerySnapshot? {
+    fileprivate func changedSnapshot(of snapshot: QuerySnapshot, after last: inout QuerySnapshot?)
+      -> QuerySnapshot?
+    {
       guard hasPredicates else { return snapshot }
-      let filtered = snapshot.filtered(after: told, accepts)
-      let isNews = told.map { !filtered.hasSameContent(as: $0) } ?? true
-      told = filtered
+      let filtered = snapshot.filtered(after: last, accepts)
+      let isNews = last.map { !filtered.hasSameContent(as: $0) } ?? true
+      last = filtered
       return isNews ? filtered : nil
     }
 
@@ -126,7 +130,7 @@ extension DataSource.Query {
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate let query: DataSource<T>.Query
       fileprivate var found: FirebaseFirestore.Query.QuerySnapshotsSequence.Iterator
-      private var told: QuerySnapshot?
+      private var last: QuerySnapshot?
 
       fileprivate init(
         query: DataSource<T>.Query, found: FirebaseFirestore.Query.QuerySnapshotsSequence.Iterator
@@ -142,7 +146,9 @@ extension DataSource.Query {
         isolation actor: isolated (any Actor)?
       ) async throws(any Error) -> QuerySnapshot? {
         while let snapshot = try await found.next(isolation: actor) {
-          if let news = query.news(of: snapshot, after: &told) { return news }
+          if let changedSnapshot = query.changedSnapshot(of: snapshot, after: &last) {
+            return changedSnapshot
+          }
         }
         return nil
       }

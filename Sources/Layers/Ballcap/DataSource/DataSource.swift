@@ -58,14 +58,14 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   /// The last document that was read. `next` and `listen` start after this document.
   var lastDocument: QueryDocumentSnapshot?
 
-  var hasTold = false
+  var hasNotified = false
 
   /// The state of one listener of the source.
   struct Listening {
     /// The document after which the listener started.
     var start: QueryDocumentSnapshot?
     /// The last snapshot.
-    var heard: QuerySnapshot?
+    var received: QuerySnapshot?
     /// The last snapshot of the previous listener. The documents of that snapshot are in the list until this
     /// listener reports all documents.
     var replaced: QuerySnapshot?
@@ -105,9 +105,9 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   deinit { listener?.remove() }
 
   /// The query that `next` and `listen` run.
-  var current: Query { page(behind: lastDocument) }
+  var current: Query { page(after: lastDocument) }
 
-  func page(behind document: QueryDocumentSnapshot?) -> Query {
+  func page(after document: QueryDocumentSnapshot?) -> Query {
     document.map(query.start(afterDocument:)) ?? query
   }
 
@@ -116,7 +116,7 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
   /// The documents in order. Each change discards the array, so use the source itself to access single
   /// documents.
   public var documents: [Element] {
-    get { list.keptElements() }
+    get { list.cacheElements() }
     set { list.set(newValue) }
   }
 

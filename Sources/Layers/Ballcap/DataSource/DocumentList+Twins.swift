@@ -5,12 +5,12 @@ import LayerKit
 
 extension DocumentList {
   /// Whether any reference is listed more than once. Requires the tree.
-  var hasTwins: Bool { rows.hasDuplicates }
+  var hasDuplicateReferences: Bool { rows.hasDuplicates }
 
   /// Returns the handles of all elements with this reference except the last one, which is the element that
   /// counts. Scans the list only if the list has duplicates.
-  func twins(of reference: DocumentReference) -> [Rows.Handle] {
-    guard hasTwins, let counted = rows.handle(reference) else { return [] }
+  func duplicates(of reference: DocumentReference) -> [Rows.Handle] {
+    guard hasDuplicateReferences, let counted = rows.handle(reference) else { return [] }
     return (0..<rows.count).map { rows.handle(atRow: $0) }
       .filter { $0 != counted && rows.element($0).reference == reference }
   }
@@ -22,27 +22,27 @@ extension SnapshotContent {
   static func comparing(
     _ before: [T], _ after: [T]
   ) -> (changes: DataSource<T>.Changes, indices: DataSourceIndices) {
-    var gone: [(index: Int, element: T)] = []
-    var come: [(index: Int, element: T)] = []
+    var removed: [(index: Int, element: T)] = []
+    var inserted: [(index: Int, element: T)] = []
     for change in after.difference(from: before, by: { $0 === $1 }) {
       switch change {
-      case .remove(let index, let element, _): gone.append((index, element))
-      case .insert(let index, let element, _): come.append((index, element))
+      case .remove(let index, let element, _): removed.append((index, element))
+      case .insert(let index, let element, _): inserted.append((index, element))
       }
     }
     var (new, modified): ([(index: Int, element: T)], [(old: Int, new: Int, element: T)]) = ([], [])
-    for (index, element) in come {
-      let same = gone.firstIndex { $0.element.documentReference == element.documentReference }
+    for (index, element) in inserted {
+      let same = removed.firstIndex { $0.element.documentReference == element.documentReference }
       if let same {
-        modified.append((gone.remove(at: same).index, index, element))
+        modified.append((removed.remove(at: same).index, index, element))
       } else {
         new.append((index, element))
       }
     }
     return (
-      (gone.map { $0.element }, new.map { $0.element }, modified.map { $0.element }),
+      (removed.map { $0.element }, new.map { $0.element }, modified.map { $0.element }),
       DataSourceIndices(
-        deletions: gone.map { $0.index }, insertions: new.map { $0.index },
+        deletions: removed.map { $0.index }, insertions: new.map { $0.index },
         modifications: modified.map { $0.new }, oldModifications: modified.map { $0.old })
     )
   }

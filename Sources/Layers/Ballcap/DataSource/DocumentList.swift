@@ -61,7 +61,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   var elements: [T] { array ?? rows.map(typed) }
 
   /// Returns the elements and keeps the array until the next edit.
-  mutating func keptElements() -> [T] {
+  mutating func cacheElements() -> [T] {
     let elements = elements
     array = elements
     return elements
@@ -76,7 +76,7 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   /// Returns the reference of the first element with the same id. It may belong to another document.
   mutating func reference(of element: T) -> DocumentReference? {
-    needTree()
+    buildTreeIfNeeded()
     if contains(element.documentReference) { return element.documentReference }
     let ids = ids ?? allIDs()
     self.ids = ids
@@ -96,7 +96,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// reference under which it was listed.
   mutating func set(_ elements: [T]) {
     var known: [ObjectIdentifier: ListedDocument] = [:]
-    needTree()
+    buildTreeIfNeeded()
     rows.forEach { known[ObjectIdentifier($0.element)] = $0.document }
     self = DocumentList(elements, order)
     listing = .listed(
@@ -151,7 +151,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   }
 
   /// Builds the tree. Required before edits and lookups by reference.
-  mutating func needTree() {
+  mutating func buildTreeIfNeeded() {
     if !hasTree { build(placed()) }
   }
 
@@ -185,7 +185,7 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   /// Appends an element, in order or not.
   mutating func append(_ element: T) {
-    needTree()
+    buildTreeIfNeeded()
     attach(order.place(ListedDocument(element, at: element.documentReference)), at: rows.count)
     isOrdered = false
   }
@@ -193,7 +193,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// Inserts a document at its position in the order. Returns the elements that moved because they had
   /// changed since they were placed.
   mutating func insert(_ document: ListedDocument) -> [DocumentReference] {
-    needTree()
+    buildTreeIfNeeded()
     var moved: [DocumentReference] = []
     insert(order.place(document), &moved)
     return moved
@@ -235,7 +235,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   }
 
   private mutating func detach(_ reference: DocumentReference) -> ListedDocument? {
-    for twin in twins(of: reference) { note(removal: rows.remove(twin)) }
+    for duplicate in duplicates(of: reference) { note(removal: rows.remove(duplicate)) }
     guard let removal = rows.remove(reference) else { return nil }
     note(removal: removal)
     return removal.element.document
@@ -249,22 +249,22 @@ struct DocumentList<T: Object & DataRepresentable> {
   }
 
   mutating func remove(_ reference: DocumentReference) {
-    needTree()
+    buildTreeIfNeeded()
     _ = detach(reference)
   }
 
   mutating func remove(at index: Int) {
-    needTree()
+    buildTreeIfNeeded()
     remove(rows[index].reference)
   }
 
   /// Replaces the document in its row if the document still fits there. Otherwise moves it.
   mutating func replace(with document: ListedDocument) -> [DocumentReference] {
-    needTree()
+    buildTreeIfNeeded()
     guard let rank = rows.row(document.reference) else { return [] }
     let entry = order.place(document)
     let old = typed(rows[rank])
-    guard !hasTwins, stays(entry, at: rank) else {
+    guard !hasDuplicateReferences, fitsInRow(entry, at: rank) else {
       remove(document.reference)
       return insert(document)
     }
@@ -276,7 +276,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   }
 
   /// Whether an entry fits between its neighbours. If the order throws, the entry counts as fitting.
-  private func stays(_ entry: PlacedDocument, at rank: Int) -> Bool {
+  private func fitsInRow(_ entry: PlacedDocument, at rank: Int) -> Bool {
     (try? rows.fits(entry, atRow: rank, areInOrder: order.areInOrder)) ?? true
   }
 }

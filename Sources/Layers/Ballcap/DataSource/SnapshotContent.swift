@@ -13,10 +13,10 @@ final class SnapshotContent<T: Object & DataRepresentable> {
   }
 
   /// The indices of the changes, or the data to compute them.
-  enum Places {
-    case nowhere
+  enum ChangedIndices {
+    case unchanged
     /// All elements are new, in the order of the list.
-    case everywhere
+    case allNew
     case few(Changed)
     case known(DataSourceIndices)
   }
@@ -32,12 +32,12 @@ final class SnapshotContent<T: Object & DataRepresentable> {
 
   private var list: DocumentList<T>
   private let source: Before
-  private let places: Places
+  private let changedIndices: ChangedIndices
 
-  init(_ list: DocumentList<T>, _ source: Before, places: Places) {
+  init(_ list: DocumentList<T>, _ source: Before, changedIndices: ChangedIndices) {
     self.list = list
     self.source = source
-    self.places = places
+    self.changedIndices = changedIndices
   }
 
   var count: Int { list.count }
@@ -51,15 +51,15 @@ final class SnapshotContent<T: Object & DataRepresentable> {
     }
 
   private(set) lazy var indices: DataSourceIndices =
-    switch places {
-    case .nowhere: DataSourceIndices()
-    case .everywhere: DataSourceIndices(insertions: Array(0..<list.count))
+    switch changedIndices {
+    case .unchanged: DataSourceIndices()
+    case .allNew: DataSourceIndices(insertions: Array(0..<list.count))
     case .known(let indices): indices
     case .few(let changed): find(changed)
     }
 
   private func find(_ changed: Changed) -> DataSourceIndices {
-    list.needTree()
+    list.buildTreeIfNeeded()
     return DataSourceIndices(
       deletions: changed.deletions.map { $0.old ?? oldIndex(of: $0.element) },
       insertions: changed.insertions.map { newIndex(of: $0) },

@@ -42,10 +42,10 @@ package struct KeyedList<Key: Hashable, Element> {
 
   @inlinable package func element(_ handle: Handle) -> Element { tree.element(handle) }
 
-  /// Returns the number of elements before the first element that satisfies `isBehind`. All elements after
-  /// the first must satisfy `isBehind`, too.
-  @inlinable package func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
-    try tree.partition(by: isBehind)
+  /// Returns the number of elements before the first element that satisfies `isAfter`. All elements after
+  /// the first must satisfy `isAfter`, too.
+  @inlinable package func partition(by isAfter: (Element) throws -> Bool) rethrows -> Int {
+    try tree.partition(by: isAfter)
   }
 
   /// Whether the element would be in order if it replaced the element of a row.

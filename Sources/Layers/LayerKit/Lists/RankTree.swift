@@ -108,12 +108,12 @@ package struct RankTree<Element> {
     return rank
   }
 
-  /// Returns the number of elements before the first element that satisfies `isBehind`. All elements after
-  /// the first must satisfy `isBehind`, too.
-  @inlinable package func partition(by isBehind: (Element) throws -> Bool) rethrows -> Int {
+  /// Returns the number of elements before the first element that satisfies `isAfter`. All elements after
+  /// the first must satisfy `isAfter`, too.
+  @inlinable package func partition(by isAfter: (Element) throws -> Bool) rethrows -> Int {
     var (node, rank) = (root, 0)
     while node != Self.none {
-      if try isBehind(element(node)) {
+      if try isAfter(element(node)) {
         node = nodes[Int(node)].left
       } else {
         rank += count(of: nodes[Int(node)].left) + 1

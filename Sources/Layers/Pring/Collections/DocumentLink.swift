@@ -13,7 +13,7 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
   public weak var parent: Object?
   public var key: String?
   public var batchID: String?
-  private(set) var isForgotten = false
+  private(set) var isMarkedDeleted = false
   private var known: ContentType?
   private var stored: Stored?
 
@@ -28,7 +28,7 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
     get { known }
     set {
       known = newValue
-      if newValue != nil { isForgotten = false }
+      if newValue != nil { isMarkedDeleted = false }
     }
   }
 
@@ -39,7 +39,7 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
   public func delete() {
     known = nil
     stored = nil
-    isForgotten = true
+    isMarkedDeleted = true
   }
 
   // MARK: Overridden by subclasses
@@ -54,7 +54,7 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
     set {
       if !UntypedForm.areSame(known.map(form), newValue) { known = nil }
       stored = newValue
-      isForgotten = false
+      isMarkedDeleted = false
     }
   }
 
@@ -78,7 +78,7 @@ public class DocumentLink<T: Document, Stored: Equatable>: HasDocument, HasParen
   }
 }
 
-extension DocumentLink: Forgetting, WrittenObjects {
+extension DocumentLink: MarkableAsDeleted, WrittenObjects {
   var pringWrittenObjects: [Object] { (known as? Object).map { [$0] } ?? [] }
 }
 

@@ -43,10 +43,10 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
   }
 
   /// Does nothing, because the document of a linked member does not move.
-  override func pringSettle(_ member: T) {}
+  override func pringAttach(_ member: T) {}
 
   /// Does nothing, because the document of a linked member does not move.
-  override func pringRelease(_ member: T) {}
+  override func pringDetach(_ member: T) {}
 
   public override func insert(_ newMember: Element) { super.insert(newMember) }
 

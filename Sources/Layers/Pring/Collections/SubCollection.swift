@@ -21,7 +21,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   var pringMembers: [T]
   /// The last reference of the parent. Needed when the collection outlives its parent object, as in
   /// `room.doc("a").items`.
-  var pringLastPlace: DocumentReference?
+  var pringLastParent: DocumentReference?
 
   private enum Action {
     case insert
@@ -52,7 +52,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 
   /// The reference of the collection. Traps if the collection belongs to no object.
   public var reference: CollectionReference {
-    guard let key, let place = parent?.reference ?? pringLastPlace else {
+    guard let key, let place = parent?.reference ?? pringLastParent else {
       ProgrammerError.trap(
         "A collection is found below the document of its object: make it a property of a class that inherits from "
           + "Object.")
@@ -65,7 +65,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     parent = object
     self.key = key
     // The members of an array literal were inserted before the parent was known.
-    if isNew { for member in pringMembers { pringSettle(member) } }
+    if isNew { for member in pringMembers { pringAttach(member) } }
   }
 
   /// Whether the parent is saved.
@@ -88,7 +88,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
 
   /// Inserts a member, or replaces an equal member. The next write of the parent writes the new member.
   public func insert(_ newMember: Element) {
-    pringSettle(newMember)
+    pringAttach(newMember)
     if let index = pringMembers.firstIndex(where: { $0 == newMember }) {
       pringMembers[index] = newMember
     } else {
@@ -112,7 +112,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
     let known = member ?? pringMembers.first { ExactKey($0.id) == ExactKey(id) }
     pringMembers.removeAll { ExactKey($0.id) == ExactKey(id) }
     note(.remove(hard: hard), id, member: known)
-    if let known { pringRelease(known) }
+    if let known { pringDetach(known) }
   }
 
   private func note(_ action: Action, _ id: String, member: T?) {
@@ -121,7 +121,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   }
 
   /// Points an inserted member at its document below the parent.
-  func pringSettle(_ member: T) {
+  func pringAttach(_ member: T) {
     guard parent != nil, key != nil else { return }
     let place = reference.document(member.id)
     guard member.reference != place else { return }
@@ -131,7 +131,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
   }
 
   /// Points a removed member at the collection of its class, where the member counts as not saved.
-  func pringRelease(_ member: T) {
+  func pringDetach(_ member: T) {
     member.setReference(T.reference.document(member.id))
     (member as? Object)?.isSaved = false
   }
@@ -183,7 +183,7 @@ open class SubCollection<T: Document>: AnySubCollection, ExpressibleByArrayLiter
       return
     }
     for member in pringWrittenMembers {
-      pringSettle(member)
+      pringAttach(member)
       pringPackMember(member, type, batch: batch)
     }
     for (id, entry) in pending.sorted(by: { $0.value.number < $1.value.number }) {

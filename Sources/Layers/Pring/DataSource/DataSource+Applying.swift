@@ -22,7 +22,7 @@ extension DataSource: ChangeReceiver {
     }
     if isOver(step) { return }
     if step.isFirst {
-      hasFirst = true
+      hasReportedFirst = true
       firstChanges = nil
       changeBlock?(changes.source, .initial)
     }
@@ -45,7 +45,7 @@ extension DataSource: ChangeReceiver {
     let before: Rows<T>?
     /// Whether the changes contain the first objects, which are reported together as `.initial`.
     var isFirst: Bool
-    let stops: Int
+    let stopCount: Int
     var deletions: [String] = []
     var insertions: [String] = []
     var modifications: [String] = []
@@ -54,11 +54,11 @@ extension DataSource: ChangeReceiver {
       self.changes = changes
       before = source.batchBlock == nil ? nil : source.rows
       isFirst = changes === source.firstChanges
-      stops = source.stops
+      stopCount = source.stopCount
     }
   }
 
-  private func isOver(_ step: Step) -> Bool { step.changes.isLive && step.stops != stops }
+  private func isOver(_ step: Step) -> Bool { step.changes.isLive && step.stopCount != stopCount }
 
   private func put(_ element: T, _ change: PendingChange, in step: inout Step) {
     let id = change.document.documentID

@@ -10,10 +10,10 @@ extension DataSource {
   @discardableResult
   public func listen() -> Self {
     stop()
-    hasFirst = false
+    hasReportedFirst = false
     firstChanges = nil
     listener = query.listen(includeMetadataChanges: options.includeMetadataChanges) { [weak self] in
-      self?.hear($0, $1)
+      self?.receiveSnapshot($0, $1)
     }
     return self
   }
@@ -23,13 +23,13 @@ extension DataSource {
   public func stop() {
     listener?.remove()
     listener = nil
-    stops += 1
+    stopCount += 1
     arriving.removeLive()
     // The dropped changes may have blocked a page.
     if !arriving.isEmpty { post(.unblocked) }
   }
 
-  private func hear(_ snapshot: QuerySnapshot?, _ error: (any Error)?) {
+  private func receiveSnapshot(_ snapshot: QuerySnapshot?, _ error: (any Error)?) {
     guard let snapshot else {
       listener = nil
       if let error { report(error, nil) }
@@ -38,15 +38,15 @@ extension DataSource {
     if lastDocument == nil, !snapshot.metadata.hasPendingWrites,
       let last = snapshot.lastDocument(where: { _ in true })
     {
-      (lastDocument, readBehind) = (last, [])
+      (lastDocument, readAfterCursor) = (last, [])
     }
-    guard hasFirst || firstChanges != nil else { return hearFirst(snapshot) }
+    guard hasReportedFirst || firstChanges != nil else { return receiveFirstSnapshot(snapshot) }
     let changes = snapshot.documentChanges(includeMetadataChanges: options.includeMetadataChanges)
     for change in changes {
       if change.type == .removed {
-        heard.remove(ExactKey(change.document.documentID))
+        reportedIDs.remove(ExactKey(change.document.documentID))
       } else {
-        heard.insert(ExactKey(change.document.documentID))
+        reportedIDs.insert(ExactKey(change.document.documentID))
       }
     }
     receive(
@@ -56,15 +56,15 @@ extension DataSource {
       }, isLive: true)
   }
 
-  private func hearFirst(_ snapshot: QuerySnapshot) {
+  private func receiveFirstSnapshot(_ snapshot: QuerySnapshot) {
     // Documents that an earlier listener reported may have been deleted since.
     let now = Set(snapshot.documents.map { ExactKey($0.documentID) })
-    for id in heard.subtracting(now) { _ = rows.remove(id.text) }
-    heard = now
+    for id in reportedIDs.subtracting(now) { _ = rows.remove(id.text) }
+    reportedIDs = now
     guard !snapshot.isEmpty else {
-      let stop = stops
+      let stop = stopCount
       changeBlock?(snapshot, .initial)
-      if stop == stops { complete(snapshot) }
+      if stop == stopCount { complete(snapshot) }
       return
     }
     receive(
@@ -85,14 +85,14 @@ extension DataSource {
   /// and `isLast` does not change.
   @discardableResult
   public func next(_ block: ((Bool) -> Void)? = nil) -> Self {
-    let known = readBehind
+    let known = readAfterCursor
     page(beside: known).get { [self] snapshot, error in
       guard let snapshot else {
         if let error { report(error, nil) }
         block?(true)
         return
       }
-      advance(behind: snapshot)
+      advance(after: snapshot)
       let documents = snapshot.documents.filter { !known.contains($0.reference) }
       isLast = documents.isEmpty
       block?(isLast)
@@ -110,13 +110,13 @@ extension DataSource {
     return known.isEmpty ? page : page.refined { $0.widened(by: known.count) }
   }
 
-  private func advance(behind snapshot: QuerySnapshot) {
+  private func advance(after snapshot: QuerySnapshot) {
     let documents = snapshot.documents
     guard let last = snapshot.query.lastStart(in: documents) else {
-      return readBehind.formUnion(documents.map(\.reference))
+      return readAfterCursor.formUnion(documents.map(\.reference))
     }
     lastDocument = documents[last]
-    readBehind = Set(documents[(last + 1)...].map(\.reference))
+    readAfterCursor = Set(documents[(last + 1)...].map(\.reference))
   }
 
   // MARK: Objects
@@ -143,9 +143,9 @@ extension DataSource {
   private func make(
     _ change: PendingChange, _ source: QuerySnapshot, isLive: Bool, done: @escaping (T?) -> Void
   ) {
-    let stop = stops
+    let stop = stopCount
     query.object(of: change.document) { [self] object, error in
-      if isLive, stop != stops { return done(nil) }
+      if isLive, stop != stopCount { return done(nil) }
       guard let object else {
         if let error { report(error, source) }
         return done(nil)

@@ -44,11 +44,11 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   package var arriving = ChangeQueue<T>()
   /// The changes that contain the first objects.
   weak var firstChanges: PendingChanges<T>?
-  var hasFirst = false
+  var hasReportedFirst = false
   /// The number of times that the listening was ended.
-  var stops = 0
+  var stopCount = 0
   /// The ids that the listener has reported.
-  var heard: Set<ExactKey> = []
+  var reportedIDs: Set<ExactKey> = []
 
   var changeBlock: ChangeBlock?
   var parseBlock: ParseBlock?
@@ -58,7 +58,7 @@ public final class DataSource<T: Document>: ExpressibleByArrayLiteral {
   /// The last read document that can be a cursor. `next` starts after this document.
   var lastDocument: QueryDocumentSnapshot?
   /// The documents that were read after `lastDocument`.
-  var readBehind: Set<DocumentReference> = []
+  var readAfterCursor: Set<DocumentReference> = []
 
   /// Whether the last page was empty.
   public internal(set) var isLast = false

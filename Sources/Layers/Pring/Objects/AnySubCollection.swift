@@ -55,13 +55,13 @@ public protocol AnyRelation: HasParent, StorageLinkable {
 }
 
 /// A property value that can be marked as deleted from its document.
-protocol Forgetting {
-  var isForgotten: Bool { get }
+protocol MarkableAsDeleted {
+  var isMarkedDeleted: Bool { get }
 }
 
 /// A collection whose path changes with the reference of its parent.
 protocol PlacedCollection: AnyObject {
-  var pringLastPlace: DocumentReference? { get set }
+  var pringLastParent: DocumentReference? { get set }
   func pringPackMemberDeletions(_ batch: WriteBatch)
 }
 

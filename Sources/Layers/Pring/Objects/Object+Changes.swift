@@ -18,22 +18,22 @@ struct Tracking {
   /// The notes, one for each property of the schema.
   var notes: [Any] = []
   /// Changes that were set by field name instead of through a property.
-  var byHand: [String: Any] = [:]
+  var changesByName: [String: Any] = [:]
   /// Paths of fields that failed updates did not write. Each value is the number of the last failed update of
   /// that path.
-  var unwritten: [[String]: Int] = [:]
+  var failedPaths: [[String]: Int] = [:]
   /// Files that failed updates should have deleted.
-  var unremoved: [StorageReference] = []
+  var undeletedFiles: [StorageReference] = []
   /// Pending writes, oldest first.
-  var flights: [Flight] = []
-  var lastFlight = 0
+  var inFlightWrites: [InFlightWrite] = []
+  var lastWriteNumber = 0
   /// The number of the flight whose notes are in `notes`.
-  var lastLanded = 0
+  var lastSucceededNumber = 0
 
   /// The notes of the last write that started, unless that write failed.
   var latestNotes: [Any] {
     // The last write may have succeeded while an earlier write is still pending.
-    guard let last = flights.last, last.number > lastLanded else { return notes }
+    guard let last = inFlightWrites.last, last.number > lastSucceededNumber else { return notes }
     return last.notes
   }
 
@@ -43,12 +43,12 @@ struct Tracking {
 
   /// The owed paths that no pending update writes.
   var owedByNobody: [String: Set<[String]>] {
-    paths { path, failed in !flights.contains { $0.number > failed && $0.covers(path) } }
+    paths { path, failed in !inFlightWrites.contains { $0.number > failed && $0.covers(path) } }
   }
 
   private func paths(where isOwed: ([String], Int) -> Bool) -> [String: Set<[String]>] {
     var paths: [String: Set<[String]>] = [:]
-    for (path, failed) in unwritten where isOwed(path, failed) {
+    for (path, failed) in failedPaths where isOwed(path, failed) {
       paths[path[0], default: []].insert(Array(path.dropFirst()))
     }
     return paths
@@ -56,19 +56,19 @@ struct Tracking {
 }
 
 /// A pending write of an object.
-struct Flight {
+struct InFlightWrite {
   var number: Int
   /// The notes, recorded at the start of the write.
   var notes: [Any]
   /// Paths of the fields that the write replaces. Each path starts with a property name.
-  var carried: Set<[String]>
-  var byHand: [String: Any]
+  var writtenPaths: Set<[String]>
+  var changesByName: [String: Any]
   /// Files to delete after the write has succeeded.
   var removals: [StorageReference] = []
 
   /// Whether the write replaces the field at the path or a field that contains it.
   func covers(_ path: [String]) -> Bool {
-    path.indices.contains { carried.contains(Array(path[...$0])) }
+    path.indices.contains { writtenPaths.contains(Array(path[...$0])) }
   }
 }
 
@@ -91,24 +91,24 @@ extension Object {
         changes[property.name] = change(
           property, since: pringTracking.notes[index], owed: owed[property.name])
       }
-      for flight in pringTracking.flights { changes.merge(flight.byHand) { $1 } }
-      return changes.merging(pringTracking.byHand) { $1 }
+      for flight in pringTracking.inFlightWrites { changes.merge(flight.changesByName) { $1 } }
+      return changes.merging(pringTracking.changesByName) { $1 }
     }
     set {
       pringRemember()
-      pringTracking.byHand = newValue
+      pringTracking.changesByName = newValue
     }
   }
 
   /// Adds a change of a field to the next update. The field need not be a property.
-  public func update(key: String, value: Any) { pringTracking.byHand[key] = value }
+  public func update(key: String, value: Any) { pringTracking.changesByName[key] = value }
 
   // MARK: Notes
 
   /// Records the present values of the properties as the stored values.
   func pringRemember() {
-    pringTracking = Tracking(notes: notes(), lastFlight: pringTracking.lastFlight)
-    for property in pringSchema.properties { property.forgetTouch(self) }
+    pringTracking = Tracking(notes: notes(), lastWriteNumber: pringTracking.lastWriteNumber)
+    for property in pringSchema.properties { property.clearTouched(self) }
   }
 
   private func notes() -> [Any] {
@@ -139,7 +139,7 @@ extension Object {
     let value = property.value(of: self)
     switch property.role {
     case .file where (value as? any FileForm)?.isDeleted == true: return FieldValue.delete()
-    case .link where (value as? any Forgetting)?.isForgotten == true: return FieldValue.delete()
+    case .link where (value as? any MarkableAsDeleted)?.isMarkedDeleted == true: return FieldValue.delete()
     case .list where isWrittenByMembers(property, owed):
       return MemberChanges(from: note, to: property.stored(of: self), owed: owed).values
     default: break
@@ -152,15 +152,16 @@ extension Object {
   }
 
   /// Starts an update. Returns its changes and its flight (the pending write), or nil if nothing has changed.
-  /// The caller passes the flight to `pringLand` when the write ends.
-  func pringTakeOff() -> (changes: [FieldChange], flight: Flight)? {
+  /// The caller passes the flight to `pringEndWrite` when the write ends.
+  func pringBeginUpdate() -> (changes: [FieldChange], flight: InFlightWrite)? {
     pringAdoptChildren()
     let base = pringTracking.latestNotes
     let allOwed = pringTracking.owedByNobody
     var changes: [FieldChange] = []
     for (index, property) in pringActiveProperties {
       let owed = allOwed[property.name]
-      guard isPending(index, property, since: base, owed: owed), pringTracking.byHand[property.name] == nil
+      guard isPending(index, property, since: base, owed: owed),
+        pringTracking.changesByName[property.name] == nil
       else {
         continue
       }
@@ -172,44 +173,47 @@ extension Object {
           FieldChange(path: [property.name], value: change(property, since: base[index], owed: owed)))
       }
     }
-    let carried = Set(changes.map(\.path))
-    changes += pringTracking.byHand.map { FieldChange(path: [$0], value: $1) }
+    let writtenPaths = Set(changes.map(\.path))
+    changes += pringTracking.changesByName.map { FieldChange(path: [$0], value: $1) }
     guard !changes.isEmpty else { return nil }
-    return (changes, begin(carried))
+    return (changes, begin(writtenPaths))
   }
 
   /// Starts a write of the whole document.
-  func pringTakeOffWhole() -> Flight { begin(Set(pringSchema.properties.map { [$0.name] })) }
+  func pringBeginFullWrite() -> InFlightWrite { begin(Set(pringSchema.properties.map { [$0.name] })) }
 
-  private func begin(_ carried: Set<[String]>) -> Flight {
-    pringTracking.lastFlight += 1
-    let flight = Flight(
-      number: pringTracking.lastFlight, notes: notes(), carried: carried, byHand: pringTracking.byHand)
-    pringTracking.byHand = [:]
-    pringTracking.flights.append(flight)
-    for property in pringSchema.properties { property.forgetTouch(self) }
+  private func begin(_ writtenPaths: Set<[String]>) -> InFlightWrite {
+    pringTracking.lastWriteNumber += 1
+    let flight = InFlightWrite(
+      number: pringTracking.lastWriteNumber, notes: notes(), writtenPaths: writtenPaths,
+      changesByName: pringTracking.changesByName)
+    pringTracking.changesByName = [:]
+    pringTracking.inFlightWrites.append(flight)
+    for property in pringSchema.properties { property.clearTouched(self) }
     return flight
   }
 
   /// Ends a write.
-  func pringLand(_ flight: Flight, _ error: (any Error)?) {
-    guard let index = pringTracking.flights.firstIndex(where: { $0.number == flight.number }) else { return }
-    pringTracking.flights.remove(at: index)
-    guard error == nil else {
-      pringTracking.byHand = flight.byHand.merging(pringTracking.byHand) { $1 }
-      guard isSaved else { return }
-      for path in flight.carried {
-        pringTracking.unwritten[path] = max(pringTracking.unwritten[path] ?? 0, flight.number)
-      }
-      pringTracking.unremoved += flight.removals
+  func pringEndWrite(_ flight: InFlightWrite, _ error: (any Error)?) {
+    guard let index = pringTracking.inFlightWrites.firstIndex(where: { $0.number == flight.number }) else {
       return
     }
-    pringTracking.unwritten = pringTracking.unwritten.filter { path, failed in
+    pringTracking.inFlightWrites.remove(at: index)
+    guard error == nil else {
+      pringTracking.changesByName = flight.changesByName.merging(pringTracking.changesByName) { $1 }
+      guard isSaved else { return }
+      for path in flight.writtenPaths {
+        pringTracking.failedPaths[path] = max(pringTracking.failedPaths[path] ?? 0, flight.number)
+      }
+      pringTracking.undeletedFiles += flight.removals
+      return
+    }
+    pringTracking.failedPaths = pringTracking.failedPaths.filter { path, failed in
       failed > flight.number || !flight.covers(path)
     }
     // A write that started later may have succeeded before this one.
-    guard flight.number > pringTracking.lastLanded else { return }
-    pringTracking.lastLanded = flight.number
+    guard flight.number > pringTracking.lastSucceededNumber else { return }
+    pringTracking.lastSucceededNumber = flight.number
     pringTracking.notes = flight.notes
     dropDeletedFiles()
   }
@@ -220,7 +224,7 @@ extension Object {
       guard let form = property.value(of: self) as? any FileForm, form.files.contains(where: \.isDeleted)
       else { continue }
       _ = property.assign(form.withoutDeleted, to: self)
-      property.forgetTouch(self)
+      property.clearTouched(self)
       pringTracking.notes[index] = property.note(of: self)
     }
   }

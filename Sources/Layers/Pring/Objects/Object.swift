@@ -49,7 +49,7 @@ open class Object: NSObject, Document, HasParent {
   private var place: DocumentReference? {
     didSet {
       for (_, collection) in pringChildren(.collection, (any PlacedCollection).self) {
-        collection.pringLastPlace = place
+        collection.pringLastParent = place
       }
     }
   }

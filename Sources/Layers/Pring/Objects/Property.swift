@@ -56,11 +56,11 @@ class Property: @unchecked Sendable {
 
   func hasChanged(_ object: Object, since note: Any) -> Bool { preconditionFailure("each kind has its own") }
 
-  /// Whether the property was assigned since the last `forgetTouch`. Always false for a property that does
+  /// Whether the property was assigned since the last `clearTouched`. Always false for a property that does
   /// not record assignments.
   func isTouched(_ object: Object) -> Bool { false }
 
-  func forgetTouch(_ object: Object) {}
+  func clearTouched(_ object: Object) {}
 
   // MARK: Key paths
 
@@ -137,7 +137,7 @@ final class FormProperty<Value: FieldForm>: Property, @unchecked Sendable {
     place.kind == .boxed && place.box(object).isTouched
   }
 
-  override func forgetTouch(_ object: Object) {
+  override func clearTouched(_ object: Object) {
     if place.kind == .boxed { place.box(object).isTouched = false }
   }
 
@@ -203,7 +203,7 @@ final class UntypedProperty<Value>: Property, @unchecked Sendable {
 
   override func isTouched(_ object: Object) -> Bool { place.kind == .boxed && place.box(object).isTouched }
 
-  override func forgetTouch(_ object: Object) {
+  override func clearTouched(_ object: Object) {
     if place.kind == .boxed { place.box(object).isTouched = false }
   }
 

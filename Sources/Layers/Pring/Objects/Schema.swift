@@ -10,7 +10,7 @@ final class Schema: Sendable {
   let hidden: [(name: String, reason: String)]
   private let indices: [String: Int]
   /// Names of properties that a log message has reported as not stored.
-  private let told = Locked<Set<String>>([])
+  private let loggedNames = Locked<Set<String>>([])
 
   private init(_ type: Object.Type) {
     let variables = ClassLayout.variables(of: type, below: Object.self)
@@ -23,7 +23,7 @@ final class Schema: Sendable {
   func index(of name: String) -> Int? { indices[name] }
 
   /// Returns true on the first call for this name, and false on later calls.
-  func begins(telling name: String) -> Bool { told.withLock { $0.insert(name).inserted } }
+  func isFirstLog(of name: String) -> Bool { loggedNames.withLock { $0.insert(name).inserted } }
 
   private static let known = Locked<[ObjectIdentifier: Schema]>([:])
 

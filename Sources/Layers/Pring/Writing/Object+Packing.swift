@@ -41,35 +41,35 @@ extension Object {
   }
 
   private func packWhole(_ batch: WriteBatch, _ packing: Packing) {
-    let flight = pringTakeOffWhole()
+    let flight = pringBeginFullWrite()
     var fields = value
     // The document of an unsaved object does not exist yet, so it has no field to delete.
-    for (key, entry) in flight.byHand {
+    for (key, entry) in flight.changesByName {
       fields[key] = (entry as? FieldValue) == FieldValue.delete() ? nil : entry
     }
-    pringTellWhatIsLeftOut(of: fields)
+    pringLogUnstoredProperties(of: fields)
     batch.setReported(fields, forDocument: reference)
     packing.onEnd { [self] error in
-      pringLand(flight, error)
+      pringEndWrite(flight, error)
       guard error == nil else { return }
       isSaved = true
-      takeTimes()
+      readTimes()
     }
   }
 
   private func packChanges(_ batch: WriteBatch, _ packing: Packing) {
-    let old = pringNoteFiles.filter(\.isSaved).compactMap(\.ref) + pringTracking.unremoved
-    guard case (let changes, var flight)? = pringTakeOff() else { return }
+    let old = pringNoteFiles.filter(\.isSaved).compactMap(\.ref) + pringTracking.undeletedFiles
+    guard case (let changes, var flight)? = pringBeginUpdate() else { return }
     let changed = changes + [FieldChange(path: ["updatedAt"], value: FieldValue.serverTimestamp())]
     batch.mergeReported(changed.map { ($0.path, $0.value) }, forDocument: reference)
     var kept = Set(pringFiles.filter { !$0.isDeleted }.compactMap(\.ref?.fullPath))
     // Each file is deleted only once, even if it occurs several times.
     flight.removals = old.filter { kept.insert($0.fullPath).inserted }
-    pringTracking.unremoved = []
+    pringTracking.undeletedFiles = []
     packing.remove(flight.removals)
     packing.onEnd { [self, flight] error in
-      pringLand(flight, error)
-      if error == nil { takeTimes() }
+      pringEndWrite(flight, error)
+      if error == nil { readTimes() }
     }
   }
 
@@ -83,7 +83,7 @@ extension Object {
   }
 
   /// Reads `createdAt` and `updatedAt` of the committed document from the database.
-  private func takeTimes() {
+  private func readTimes() {
     if let snapshot = reference.publishedSnapshot(), snapshot.exists { pringTimes.update(from: snapshot) }
   }
 
@@ -122,19 +122,19 @@ extension Object {
 extension Object {
   /// Logs, in debug builds, each property of a new document that is neither stored nor listed in `ignore`.
   /// Each property is logged once.
-  func pringTellWhatIsLeftOut(of fields: [String: Any]) {
+  func pringLogUnstoredProperties(of fields: [String: Any]) {
     #if DEBUG
     let ignored = Set(ignore)
-    for (name, reason) in pringSchema.hidden where !ignored.contains(name) { tell(name, reason) }
+    for (name, reason) in pringSchema.hidden where !ignored.contains(name) { logOnce(name, reason) }
     for (_, property) in pringActiveProperties where property.isUntyped && fields[property.name] == nil {
       guard let value = property.unwrappedValue(of: self) else { continue }
-      tell(property.name, "encode does not say how a \(type(of: value)) is stored")
+      logOnce(property.name, "encode does not say how a \(type(of: value)) is stored")
     }
     #endif
   }
 
-  private func tell(_ name: String, _ reason: String) {
-    guard pringSchema.begins(telling: name) else { return }
+  private func logOnce(_ name: String, _ reason: String) {
+    guard pringSchema.isFirstLog(of: name) else { return }
     let message =
       "[Pring] \(type(of: self)).\(name) is not stored: \(reason). If that is as it should be, name it in "
       + "ignore.\n"

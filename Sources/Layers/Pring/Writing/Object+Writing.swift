@@ -127,7 +127,7 @@ extension Object {
   /// batch receive the error.
   private func commitLate(_ batch: WriteBatch, _ done: @escaping ((any Error)?) -> Void) {
     batch.commitOrFail { error in
-      if let error { (batch.companion as? Packing)?.tell(error) }
+      if let error { (batch.companion as? Packing)?.notifyCompletions(error) }
       done(error)
     }
   }
@@ -164,10 +164,10 @@ extension Object {
     do {
       try await batch.commitOrFail()
     } catch {
-      packing.tell(error)
+      packing.notifyCompletions(error)
       throw error
     }
-    packing.tell(nil)
+    packing.notifyCompletions(nil)
     await packing.removeFiles()
   }
 

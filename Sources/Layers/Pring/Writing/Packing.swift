@@ -20,15 +20,16 @@ final class Packing: BatchCompanion, @unchecked Sendable {
   private var emptied: Set<ObjectIdentifier> = []
   /// Closures that receive the result of the batch. The closures also keep the objects alive, so that no new
   /// object can get the `ObjectIdentifier` of an object in the batch.
-  private var landings: [((any Error)?) -> Void] = []
+  private var completions: [((any Error)?) -> Void] = []
   /// The deletions of replaced and removed files.
   let removals = DeleteContainer()
 
   /// If a batch is freed without a commit, it has written nothing. The objects receive an error, so that
   /// their next write includes the changes.
   deinit {
-    guard !landings.isEmpty else { return }
-    tell(DocumentError(kind: .lostCompletion, description: "The batch was freed without a commit."))
+    guard !completions.isEmpty else { return }
+    notifyCompletions(
+      DocumentError(kind: .lostCompletion, description: "The batch was freed without a commit."))
   }
 
   static func of(_ batch: WriteBatch) -> Packing {
@@ -44,7 +45,7 @@ final class Packing: BatchCompanion, @unchecked Sendable {
     guard visits.insert(Visit(object: ObjectIdentifier(object), isDeletion: type == .delete)).inserted else {
       return false
     }
-    landings.append { _ in withExtendedLifetime(object) {} }
+    completions.append { _ in withExtendedLifetime(object) {} }
     return true
   }
 
@@ -52,19 +53,19 @@ final class Packing: BatchCompanion, @unchecked Sendable {
   /// recorded. The object itself is already in the batch.
   func addMembers(of object: Object) -> Bool { emptied.insert(ObjectIdentifier(object)).inserted }
 
-  func onEnd(_ landing: @escaping ((any Error)?) -> Void) { landings.append(landing) }
+  func onEnd(_ completion: @escaping ((any Error)?) -> Void) { completions.append(completion) }
 
   func remove(_ files: [StorageReference]) { removals.files += files }
 
   func batchEnded(_ error: (any Error)?, on queue: DispatchQueue?, then: @escaping () -> Void) {
-    tell(error)
+    notifyCompletions(error)
     guard error == nil else { return then() }
     removals.begin(on: queue) { _ in then() }
   }
 
-  func tell(_ error: (any Error)?) {
-    for landing in landings { landing(error) }
-    landings = []
+  func notifyCompletions(_ error: (any Error)?) {
+    for completion in completions { completion(error) }
+    completions = []
   }
 
   /// Deletes the replaced and removed files. If a deletion fails, an unreferenced file remains in the

@@ -5,7 +5,7 @@ import Foundation
 struct InitialLoad {
   private var isOver = false
   private var error: NSError?
-  private weak var told: (any StreamBaseDelegate)?
+  private weak var notifiedDelegate: (any StreamBaseDelegate)?
 
   init(isOver: Bool = false) { self.isOver = isOver }
 
@@ -19,16 +19,16 @@ struct InitialLoad {
   }
 
   /// Returns the result of the load if the delegate has not received it yet; otherwise nil.
-  mutating func news(for delegate: (any StreamBaseDelegate)?) -> News? {
-    guard isOver, let delegate, delegate !== told else { return nil }
-    told = delegate
-    return News(delegate: delegate, error: error)
+  mutating func pendingNotice(for delegate: (any StreamBaseDelegate)?) -> LoadNotice? {
+    guard isOver, let delegate, delegate !== notifiedDelegate else { return nil }
+    notifiedDelegate = delegate
+    return LoadNotice(delegate: delegate, error: error)
   }
 
-  struct News {
+  struct LoadNotice {
     let delegate: any StreamBaseDelegate
     let error: NSError?
 
-    func tell() { delegate.streamDidFinishInitialLoad(error) }
+    func notify() { delegate.streamDidFinishInitialLoad(error) }
   }
 }

@@ -50,7 +50,7 @@ public protocol StreamBaseProtocol: AnyObject {
 
 extension StreamBaseDelegate {
   /// Reports the deleted and added rows of one batch.
-  func hear(deleted: [IndexPath], added: [IndexPath]) {
+  func notify(deleted: [IndexPath], added: [IndexPath]) {
     guard !deleted.isEmpty || !added.isEmpty else { return }
     streamWillChange()
     if !deleted.isEmpty { streamItemsDeleted(deleted) }

@@ -70,7 +70,7 @@ struct SortedItems {
 
   /// Replaces the item of a key by `item` if `item` belongs in the same row. Otherwise changes nothing and
   /// returns false.
-  mutating func settle(_ key: ExactKey, _ item: BaseItem) -> Bool {
+  mutating func updateInPlace(_ key: ExactKey, _ item: BaseItem) -> Bool {
     guard let old = rows.element(key), let row = rows.row(key) else { return false }
     let entry = Entry(item: item, place: order.place(of: item))
     if entry.place == old.place, item === old.item { return true }

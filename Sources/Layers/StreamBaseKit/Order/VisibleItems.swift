@@ -56,7 +56,7 @@ struct VisibleItems {
   /// Whether a listed item still belongs in its row. If so, its stored position is updated.
   mutating func staysInPlace(_ key: ExactKey) -> Bool {
     guard let item = items.item(key) else { return false }
-    return items.settle(key, item)
+    return items.updateInPlace(key, item)
   }
 
   /// The number of listed items, including those beyond the limit.
@@ -78,7 +78,7 @@ struct VisibleItems {
       case (nil, let wanted?): inserted.append((key, wanted))
       case (_?, nil): removed.append(key)
       case (_?, let wanted?):
-        if items.settle(key, wanted) {
+        if items.updateInPlace(key, wanted) {
           step.stayed.append(key)
         } else {
           removed.append(key)
@@ -109,8 +109,8 @@ struct VisibleItems {
     let stayed = countBefore - step.deleted.count
     let kept = count - step.added.count
     if kept < stayed {
-      let gone = Self.last(stayed - kept, of: countBefore, without: step.deleted)
-      step.deleted = Self.merged(step.deleted, gone)
+      let pushedOut = Self.last(stayed - kept, of: countBefore, without: step.deleted)
+      step.deleted = Self.merged(step.deleted, pushedOut)
       var (row, rest) = (count, stayed - kept)
       while rest > 0 {
         let key = ExactKey(items[row].key ?? "")
@@ -120,9 +120,9 @@ struct VisibleItems {
         rest -= 1
       }
     } else if kept > stayed {
-      let come = Self.last(kept - stayed, of: count, without: step.added)
-      step.touched += come.map { ExactKey(items[$0].key ?? "") }
-      step.added = Self.merged(step.added, come)
+      let pulledIn = Self.last(kept - stayed, of: count, without: step.added)
+      step.touched += pulledIn.map { ExactKey(items[$0].key ?? "") }
+      step.added = Self.merged(step.added, pulledIn)
     }
   }
 

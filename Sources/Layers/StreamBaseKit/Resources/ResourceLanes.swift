@@ -43,9 +43,9 @@ final class ResourceLanes: @unchecked Sendable {
     }
 
     /// Returns whether the write may belong to this user. Returns true while the owner is unknown.
-    func isOf(_ user: String?) -> Bool { owner.map { $0 == Owner(user: user) } ?? true }
+    func isOwnedBy(_ user: String?) -> Bool { owner.map { $0 == Owner(user: user) } ?? true }
 
-    fileprivate func isOfOwner(of other: Turn) -> Bool { other.owner.map { isOf($0.user) } ?? true }
+    fileprivate func hasOwner(of other: Turn) -> Bool { other.owner.map { isOwnedBy($0.user) } ?? true }
   }
 
   fileprivate struct Owner: Equatable {
@@ -56,7 +56,7 @@ final class ResourceLanes: @unchecked Sendable {
   typealias Body = (_ leave: @escaping () -> Void) -> Void
 
   private struct Lane {
-    var isTaken = false
+    var isBusy = false
     var waiting: [(turn: Turn, body: Body)] = []
     var turns: [Turn] = []
     /// Refused turns that were not resumed yet.
@@ -70,7 +70,7 @@ final class ResourceLanes: @unchecked Sendable {
     let body: Body
     let whenFree: () -> Void
 
-    init(_ turn: Turn, behind later: Set<Int>, _ body: @escaping Body, _ whenFree: @escaping () -> Void) {
+    init(_ turn: Turn, turnsAfter later: Set<Int>, _ body: @escaping Body, _ whenFree: @escaping () -> Void) {
       (self.turn, self.later, self.body, self.whenFree) = (turn, later, body, whenFree)
     }
   }
@@ -101,12 +101,12 @@ final class ResourceLanes: @unchecked Sendable {
   /// next turn may begin.
   func enter(_ turn: Turn, _ body: @escaping Body) {
     guard var lane = lanes.removeValue(forKey: turn.path) else { return }
-    if lane.isTaken {
-      let place = lane.waiting.lastIndex { $0.turn.number < turn.number }.map { $0 + 1 } ?? 0
-      lane.waiting.insert((turn, body), at: place)
+    if lane.isBusy {
+      let index = lane.waiting.lastIndex { $0.turn.number < turn.number }.map { $0 + 1 } ?? 0
+      lane.waiting.insert((turn, body), at: index)
       lanes[turn.path] = lane
     } else {
-      lane.isTaken = true
+      lane.isBusy = true
       lanes[turn.path] = lane
       run(turn.path, body)
     }
@@ -115,8 +115,8 @@ final class ResourceLanes: @unchecked Sendable {
   private func run(_ path: String, _ body: Body) {
     body { [self] in
       guard lanes[path]?.waiting.isEmpty == false, let next = lanes[path]?.waiting.removeFirst() else {
-        lanes[path]?.isTaken = false
-        forget(path)
+        lanes[path]?.isBusy = false
+        removeEmptyLane(path)
         return
       }
       run(path, next.body)
@@ -132,13 +132,13 @@ final class ResourceLanes: @unchecked Sendable {
   func end(_ turn: Turn, hasHappened: Bool) {
     turn.isOver = true
     if !hasHappened { turn.written = nil }
-    settle(turn)
+    removeFinishedTurns(turn)
   }
 
   /// Records the owner of a turn. Refused turns of other users no longer wait for this turn.
-  func note(_ turn: Turn, isOf user: String?) {
+  func note(_ turn: Turn, isOwnedBy user: String?) {
     turn.owner = Owner(user: user)
-    relieve(turn) { !$0.isOfOwner(of: turn) }
+    unblockRefused(turn) { !$0.hasOwner(of: turn) }
   }
 
   /// Records that a write was refused and must be retried. The turn first waits for the results of the later
@@ -147,63 +147,63 @@ final class ResourceLanes: @unchecked Sendable {
   /// `resume`, `body` runs when the lane is free for the turn.
   func refuse(_ turn: Turn, _ body: @escaping Body, whenFree: @escaping () -> Void) {
     turn.written = nil
-    let later = behind(turn).filter { $0.written != nil && !$0.isOver && $0.isOfOwner(of: turn) }
-    lanes[turn.path]?.refused.append(Refused(turn, behind: Set(later.map(\.number)), body, whenFree))
-    settle(turn)
+    let later = turnsAfter(turn).filter { $0.written != nil && !$0.isOver && $0.hasOwner(of: turn) }
+    lanes[turn.path]?.refused.append(Refused(turn, turnsAfter: Set(later.map(\.number)), body, whenFree))
+    removeFinishedTurns(turn)
     if later.isEmpty { whenFree() }
   }
 
   /// Resumes the refused turns of the user of `turn`, in their order, except those that still wait for
   /// another turn. The caller must ensure that this user is the current user.
   func resume(_ turn: Turn) {
-    let free = lanes[turn.path]?.refused.filter { $0.later.isEmpty && $0.turn.isOfOwner(of: turn) } ?? []
+    let free = lanes[turn.path]?.refused.filter { $0.later.isEmpty && $0.turn.hasOwner(of: turn) } ?? []
     lanes[turn.path]?.refused.removeAll { refused in free.contains { $0 === refused } }
     for refused in free.sorted(by: { $0.turn.number < $1.turn.number }) { enter(refused.turn, refused.body) }
   }
 
   /// Removes a refused turn, so that it is not retried. Returns false if the turn does not wait for a retry.
   func withdraw(_ turn: Turn) -> Bool {
-    guard let place = lanes[turn.path]?.refused.firstIndex(where: { $0.turn === turn }) else { return false }
-    lanes[turn.path]?.refused.remove(at: place)
+    guard let index = lanes[turn.path]?.refused.firstIndex(where: { $0.turn === turn }) else { return false }
+    lanes[turn.path]?.refused.remove(at: index)
     return true
   }
 
   /// Returns the fields that later turns have written. Pending writes of the same user are included, because
   /// they may be committed before the user changes.
   func written(after turn: Turn) -> Written? {
-    let counted = behind(turn).filter { $0.isOver || $0.isOfOwner(of: turn) }
+    let counted = turnsAfter(turn).filter { $0.isOver || $0.hasOwner(of: turn) }
     return counted.compactMap(\.written).reduce(nil) { $0?.with($1) ?? $1 }
   }
 
   /// Returns whether an earlier write of the same user is still pending.
-  func isBehindOthers(_ turn: Turn) -> Bool {
-    lanes[turn.path]?.turns.prefix { $0 !== turn }.contains { !$0.isOver && $0.isOfOwner(of: turn) } ?? false
+  func hasPendingPredecessor(_ turn: Turn) -> Bool {
+    lanes[turn.path]?.turns.prefix { $0 !== turn }.contains { !$0.isOver && $0.hasOwner(of: turn) } ?? false
   }
 
-  private func behind(_ turn: Turn) -> ArraySlice<Turn> {
-    guard let turns = lanes[turn.path]?.turns, let place = turns.firstIndex(where: { $0 === turn }) else {
+  private func turnsAfter(_ turn: Turn) -> ArraySlice<Turn> {
+    guard let turns = lanes[turn.path]?.turns, let index = turns.firstIndex(where: { $0 === turn }) else {
       return []
     }
-    return turns[(place + 1)...]
+    return turns[(index + 1)...]
   }
 
-  private func settle(_ turn: Turn) {
+  private func removeFinishedTurns(_ turn: Turn) {
     guard let over = lanes[turn.path]?.turns.prefix(while: { $0.isOver }) else { return }
     lanes[turn.path]?.turns.removeFirst(over.count)
-    relieve(turn) { _ in true }
-    forget(turn.path)
+    unblockRefused(turn) { _ in true }
+    removeEmptyLane(turn.path)
   }
 
   /// Makes the refused turns that satisfy the condition stop waiting for `turn`.
-  private func relieve(_ turn: Turn, _ condition: (Turn) -> Bool) {
+  private func unblockRefused(_ turn: Turn, _ condition: (Turn) -> Bool) {
     let relieved = lanes[turn.path]?.refused.filter {
       condition($0.turn) && $0.later.remove(turn.number) != nil && $0.later.isEmpty
     }
     for refused in relieved ?? [] { refused.whenFree() }
   }
 
-  private func forget(_ path: String) {
-    guard let lane = lanes[path], !lane.isTaken, lane.turns.isEmpty else { return }
+  private func removeEmptyLane(_ path: String) {
+    guard let lane = lanes[path], !lane.isBusy, lane.turns.isEmpty else { return }
     lanes[path] = nil
   }
 }

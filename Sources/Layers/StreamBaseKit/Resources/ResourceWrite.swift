@@ -38,21 +38,21 @@ struct ResourceWrite {
     private(set) var hasReturned = false
     /// The user of the write; nil until the user is known. An inner nil means that there is no user.
     private var user: String??
-    private var tell: ((String?) -> Void)?
+    private var userHandler: ((String?) -> Void)?
 
     func run(in firebase: Firestore, _ body: () -> Void) {
       firebase.followUser { [self] result in
         guard case .success(let user) = result else { return true }
         self.user = .some(user)
-        tell?(user)
+        userHandler?(user)
         return true
       }
       body()
       hasReturned = true
     }
 
-    func whenKnown(_ body: @escaping (String?) -> Void) {
-      if let user { body(user) } else { tell = body }
+    func whenUserKnown(_ body: @escaping (String?) -> Void) {
+      if let user { body(user) } else { userHandler = body }
     }
   }
 
@@ -72,7 +72,7 @@ struct ResourceWrite {
   private func begin(_ place: ResourcePlace, _ body: @escaping (Attempt) -> Void) {
     let lanes = base.kitLanes
     let turn = lanes.turn(at: place.path)
-    call.whenKnown { lanes.note(turn, isOf: $0) }
+    call.whenUserKnown { lanes.note(turn, isOwnedBy: $0) }
     var attempt = Attempt(place: place, draft: ResourceDraft(base, instance), turn: turn)
     lanes.enter(turn) { leave in
       attempt.leave = leave
@@ -82,7 +82,7 @@ struct ResourceWrite {
 
   private typealias End = (NSError?) -> Void
 
-  private func again(_ attempt: Attempt, orEnd end: @escaping End, _ body: @escaping (Attempt) -> Void) {
+  private func retry(_ attempt: Attempt, orEnd end: @escaping End, _ body: @escaping (Attempt) -> Void) {
     var next = attempt
     next.number += 1
     wait(next, orEnd: end, body)
@@ -100,7 +100,7 @@ struct ResourceWrite {
       firebase.followUser { result in
         switch result {
         case .success(let user):
-          guard turn.isOf(user) else { return false }
+          guard turn.isOwnedBy(user) else { return false }
           lanes.resume(turn)
         case .failure(let error):
           if lanes.withdraw(turn) { fail(attempt, error as NSError, end: end) }
@@ -114,7 +114,7 @@ struct ResourceWrite {
   /// determines the current user first. If the current user is not the user of the write, the attempt waits.
   private func issue(
     _ attempt: Attempt, _ written: ResourceLanes.Written, orEnd end: @escaping End,
-    again body: @escaping (Attempt) -> Void, _ commit: @escaping () -> Void
+    retry body: @escaping (Attempt) -> Void, _ commit: @escaping () -> Void
   ) {
     let (lanes, turn) = (base.kitLanes, attempt.turn)
     // Without a remote, a write belongs to no user.
@@ -124,7 +124,7 @@ struct ResourceWrite {
     }
     base.firebase.followUser { result in
       switch result {
-      case .success(let user) where turn.isOf(user):
+      case .success(let user) where turn.isOwnedBy(user):
         lanes.issue(turn, written)
         commit()
       case .success:
@@ -175,12 +175,12 @@ struct ResourceWrite {
       batch.makeFields(fields, forDocument: document, requiring: isUnique ? .absent : .nothing)
     }
     count(in: batch, [:], attempt: attempt, before: { _ in false }, after: attempt.draft.counts)
-    issue(attempt, .all, orEnd: endCreation(attempt), again: attemptCreation) {
+    issue(attempt, .all, orEnd: endCreation(attempt), retry: attemptCreation) {
       batch.commitOrFail { error in
         let error = error.map { $0 as NSError }
         // An earlier write of the record may also have been refused. That write must be retried first.
-        if isWorthAnother(error, attempt), base.kitLanes.isBehindOthers(attempt.turn) {
-          return again(attempt, orEnd: endCreation(attempt), attemptCreation)
+        if isRetryable(error, attempt), base.kitLanes.hasPendingPredecessor(attempt.turn) {
+          return retry(attempt, orEnd: endCreation(attempt), attemptCreation)
         }
         endCreation(attempt)(error)
       }
@@ -224,10 +224,10 @@ struct ResourceWrite {
           fields, forDocument: stored.reference, requiring: base.kitRequirement(instance, stored))
       }
       count(in: batch, owners, attempt: attempt, before: isCounted(stored), after: draft.counts)
-      issue(attempt, .fields(draft.names), orEnd: end, again: attemptUpdate) {
+      issue(attempt, .fields(draft.names), orEnd: end, retry: attemptUpdate) {
         batch.commitOrFail { error in
           let error = error.map { $0 as NSError }
-          if isWorthAnother(error, attempt) { return again(attempt, orEnd: end, attemptUpdate) }
+          if isRetryable(error, attempt) { return retry(attempt, orEnd: end, attemptUpdate) }
           end(error)
         }
         if attempt.isFirst {
@@ -269,10 +269,10 @@ struct ResourceWrite {
         batch.deleteDocument(stored.reference, requiring: base.kitRequirement(instance, stored))
         count(in: batch, owners, attempt: attempt, before: isCounted(stored), after: { _ in false })
       }
-      issue(attempt, .all, orEnd: end, again: attemptDestruction) {
+      issue(attempt, .all, orEnd: end, retry: attemptDestruction) {
         batch.commitOrFail { error in
           let error = error.map { $0 as NSError }
-          if isWorthAnother(error, attempt) { return again(attempt, orEnd: end, attemptDestruction) }
+          if isRetryable(error, attempt) { return retry(attempt, orEnd: end, attemptDestruction) }
           end(error)
         }
         if attempt.isFirst {
@@ -323,7 +323,7 @@ struct ResourceWrite {
     then body: @escaping (DocumentSnapshot, ResourceDraft, [DocumentReference: DocumentSnapshot]) -> Void
   ) {
     let document = base.kitDocument(attempt.place)
-    let hear: (DocumentSnapshot?, (any Error)?) -> Void = { stored, error in
+    let receiveStored: (DocumentSnapshot?, (any Error)?) -> Void = { stored, error in
       guard let stored else {
         fail(attempt, error.map { $0 as NSError }, end: end)
         return attempt.leave()
@@ -339,9 +339,9 @@ struct ResourceWrite {
       readOwners(owners[...], [:]) { body(stored, draft, $0) }
     }
     if base.kitIsCountedByPredicate(instance) {
-      document.getKnownDocumentOrFail(hear)
+      document.getDocumentForWriteOrFail(receiveStored)
     } else {
-      document.getDocumentOrFail(hear)
+      document.getDocumentOrFail(receiveStored)
     }
   }
 
@@ -413,7 +413,7 @@ struct ResourceWrite {
 
   /// Returns whether the write may be retried: it was refused because a document had changed since it was
   /// read, and it has attempts left.
-  private func isWorthAnother(_ error: NSError?, _ attempt: Attempt) -> Bool {
+  private func isRetryable(_ error: NSError?, _ attempt: Attempt) -> Bool {
     guard let error, error.domain == FirestoreErrorDomain, attempt.number < Self.attemptsMax,
       base.kitIsCounted(instance)
     else { return false }

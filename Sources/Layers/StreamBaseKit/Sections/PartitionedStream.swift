@@ -18,7 +18,9 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
   /// A function that returns the section number of an item. A section with this number must exist.
   public typealias Partitioner = (BaseItem) -> Int
 
-  public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
+  public weak var delegate: (any StreamBaseDelegate)? {
+    didSet { load.pendingNotice(for: delegate)?.notify() }
+  }
   /// The number of sections.
   public let numSections: Int
   /// A title for each section.
@@ -112,7 +114,7 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
     deleted += paths.map { path(ofRow: $0[1]) }
     for row in paths.map({ $0[1] }).sorted(by: >) { rows.remove(row: row) }
     knownMap = nil
-    if !isInBatch { tellBatch() }
+    if !isInBatch { notifyBatch() }
   }
 
   public func streamItemsAdded(_ paths: [IndexPath]) {
@@ -120,18 +122,18 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
     for row in new { insert(row) }
     added += new.map(path)
     knownMap = nil
-    if !isInBatch { tellBatch() }
+    if !isInBatch { notifyBatch() }
   }
 
   public func streamDidChange() {
     isInBatch = false
-    tellBatch()
+    notifyBatch()
   }
 
-  private func tellBatch() {
+  private func notifyBatch() {
     let (deleted, added) = (deleted, added)
     (self.deleted, self.added) = ([], [])
-    delegate?.hear(deleted: deleted, added: added)
+    delegate?.notify(deleted: deleted, added: added)
   }
 
   /// Reports the changed items that stay in their sections. Then reports the items that change their section,
@@ -150,12 +152,12 @@ open class PartitionedStream: StreamBaseProtocol, StreamBaseDelegate {
     let deleted = moving.map { path(ofRow: $0.row) }
     for (row, section) in moving { rows.move(row: row, toSection: section) }
     knownMap = nil
-    delegate?.hear(deleted: deleted, added: moving.map { path(ofRow: $0.row) })
+    delegate?.notify(deleted: deleted, added: moving.map { path(ofRow: $0.row) })
   }
 
   public func streamDidFinishInitialLoad(_ error: NSError?) {
     load.finish(error)
-    load.news(for: delegate)?.tell()
+    load.pendingNotice(for: delegate)?.notify()
   }
 
   public func streamDidFail(_ error: NSError) { delegate?.streamDidFail(error) }

@@ -90,7 +90,7 @@ struct QuerySource {
 
   /// Whether `cursor` comes after `other`. A cursor that consists only of a value of the child comes before
   /// all records with that value.
-  func isBehind(_ cursor: Cursor, _ other: Cursor) -> Bool {
+  func isAfter(_ cursor: Cursor, _ other: Cursor) -> Bool {
     let (place, start) = place(of: cursor)
     let (otherPlace, otherStart) = self.place(of: other)
     if start != otherStart { return order.areInOrder(otherStart, start) }

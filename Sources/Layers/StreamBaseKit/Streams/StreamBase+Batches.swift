@@ -20,11 +20,11 @@ extension StreamBase {
   }
 
   /// Applies the predicate to all items again, and delivers the changes.
-  func kitReconsider() {
+  func kitReapplyPredicate() {
     for (key, record) in kitRecords where kitAccepts(record.item) != kitVisible.isListed(key) {
       kitPending.insert(key)
     }
-    kitBatchIsDue()
+    kitScheduleBatch()
     kitFetchUpToLimit()
   }
 
@@ -32,7 +32,7 @@ extension StreamBase {
 
   /// Returns whether a changed item stays in its visible row. If its row must appear, disappear or move, the
   /// key becomes pending. If the key was already pending, the next batch reports the change.
-  func kitSettles(_ key: ExactKey) -> Bool {
+  func kitStaysInRow(_ key: ExactKey) -> Bool {
     guard let record = kitRecords[key], !kitPending.contains(key) else { return false }
     let isListed = kitVisible.isListed(key)
     let isWanted = kitAccepts(record.item)
@@ -41,12 +41,12 @@ extension StreamBase {
     }
     guard isListed || isWanted else { return false }
     kitPending.insert(key)
-    if kitChangedInEvent == nil, !kitIsEndingEvent { kitBatchIsDue() }
+    if kitChangedInEvent == nil, !kitIsEndingEvent { kitScheduleBatch() }
     return false
   }
 
   /// Delivers the pending changes at once or after the batch delay.
-  func kitBatchIsDue() {
+  func kitScheduleBatch() {
     guard kitPending.isDue else { return }
     guard let batchDelay else {
       if kitChangedInEvent == nil, !kitIsEndingEvent { kitApplyPending() }
@@ -76,7 +76,7 @@ extension StreamBase {
   /// Reports changed items that stay in their rows. If another report is in progress, these items are
   /// reported in the next round.
   func kitAnnounceChanged(_ keys: [ExactKey]) {
-    guard kitIsAnnouncing else { return announce { tellChanged(keys) } }
+    guard kitIsAnnouncing else { return announce { notifyChanged(keys) } }
     for key in keys { kitPending.insert(key) }
     kitHasAnotherRound = true
   }
@@ -99,16 +99,16 @@ extension StreamBase {
     let wanted = kitPending.take().map { key in
       (key: key, item: kitRecords[key].flatMap { kitAccepts($0.item) ? $0.item : nil })
     }
-    let gone = kitDeparted
-    kitDeparted = []
+    let removedItems = kitRemovedItems
+    kitRemovedItems = []
     let step = kitVisible.update(wanted, limit: afterPredicateLimit)
     (delegate as? any StreamObserver)?.streamTouched(step.touched + step.stayed)
-    delegate?.hear(deleted: IndexPath.paths(step.deleted), added: IndexPath.paths(step.added))
-    tellChanged(step.stayed)
-    for item in gone { item.update(nil) }
+    delegate?.notify(deleted: IndexPath.paths(step.deleted), added: IndexPath.paths(step.added))
+    notifyChanged(step.stayed)
+    for item in removedItems { item.update(nil) }
   }
 
-  private func tellChanged(_ keys: [ExactKey]) {
+  private func notifyChanged(_ keys: [ExactKey]) {
     let rows = keys.compactMap(kitVisible.row)
     guard !rows.isEmpty else { return }
     delegate?.streamItemsChanged(IndexPath.paths(rows))
@@ -117,7 +117,7 @@ extension StreamBase {
   func kitFinishLoad(_ error: NSError?) {
     kitInflight = nil
     kitLoad.finish(error)
-    kitLoad.news(for: delegate)?.tell()
+    kitLoad.pendingNotice(for: delegate)?.notify()
   }
 }
 

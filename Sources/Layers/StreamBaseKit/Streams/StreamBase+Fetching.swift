@@ -21,7 +21,7 @@ import LayerKit
 extension StreamBase {
   func kitFetch(_ count: Int, from start: String, to end: String?, _ done: (() -> Void)?) {
     guard let source = kitSource else { return }
-    guard fixFirstSegment(source) else {
+    guard removeFirstSegmentLimit(source) else {
       // `done` is called asynchronously. Otherwise, a caller that fetches again in `done` as long as
       // `hasMore` is true would recurse without end.
       let done = Transferred(done)
@@ -31,7 +31,7 @@ extension StreamBase {
     let inflight = Inflight()
     var cursor = source.cursor(start, kitRecords[ExactKey(start)]?.item)
     // If a page started after the frontier, there would be a gap.
-    if let frontier = kitFrontier, source.isBehind(cursor, frontier) { cursor = frontier }
+    if let frontier = kitFrontier, source.isAfter(cursor, frontier) { cursor = frontier }
     let range = PageRange(end: end.map { .values([$0]) } ?? source.end, isOpen: end == nil)
     page(count, count, start: cursor, range: range) { [weak self] error in
       withExtendedLifetime(inflight) {}
@@ -68,8 +68,8 @@ extension StreamBase {
           return page(count, wanted, start: last, range: range, done)
         }
       }
-      let accepted = take(documents, start, end: isWhole ? range.end : last)
-      reach(isWhole && range.isOpen ? .end : .to(last ?? start))
+      let accepted = addRange(documents, start, end: isWhole ? range.end : last)
+      extendReadRange(isWhole && range.isOpen ? .end : .to(last ?? start))
       if autoFetch, accepted < wanted, !isWhole, let last {
         page(count, wanted - accepted, start: last, range: range, done)
       } else {
@@ -86,20 +86,20 @@ extension StreamBase {
 
   /// Adds the documents of a range to the stream and listens to the range. Returns the number of new
   /// documents that the predicate accepts.
-  private func take(
+  private func addRange(
     _ documents: [DocumentSnapshot], _ start: QuerySource.Cursor, end: QuerySource.Cursor?
   ) -> Int {
     guard let source = kitSource else { return 0 }
     let segment = kitNewSegment()
     let new = documents.filter { kitRecords[ExactKey($0.documentID)] == nil }
-    kitReceive { for document in documents { kitHold(document, segment) } }
+    kitReceive { for document in documents { kitRetain(document, segment) } }
     kitListen(segment, to: source.query(from: start, to: end, limit: nil))
     return new.count { kitRecords[ExactKey($0.documentID)].map { kitAccepts($0.item) } ?? false }
   }
 
   /// Replaces the first listener if it has a limit. Returns false if its range ends at a pending server
   /// timestamp, because no record after the range can be read then.
-  private func fixFirstSegment(_ source: QuerySource) -> Bool {
+  private func removeFirstSegmentLimit(_ source: QuerySource) -> Bool {
     guard let first = kitSegments.first, let limit = source.limit, first.id == 0, first.hasReported else {
       return true
     }
@@ -111,7 +111,7 @@ extension StreamBase {
     let fixed = kitNewSegment()
     kitSegments.swapAt(0, kitSegments.count - 1)
     let end = last ?? source.end
-    reach(last.map { .to($0) } ?? .end)
+    extendReadRange(last.map { .to($0) } ?? .end)
     kitListen(fixed, to: source.query(from: source.start, to: end, limit: nil)) { [weak self, weak first] in
       if let first { self?.retire(first) }
     }
@@ -128,20 +128,20 @@ extension StreamBase {
   // MARK: Range
 
   /// Extends the range that was read. If a later fetch ends earlier, the range does not shrink.
-  private func reach(_ place: Reach) {
-    switch (kitReach, place) {
+  private func extendReadRange(_ place: ReadPosition) {
+    switch (kitReadPosition, place) {
     // The end was already reached, so the listeners cover all later records.
     case (.end, _): return
     // The first query has no limit, so it covers all later records.
     case (.first, .to) where kitSource?.limit == nil: return
-    case (.to(let old), .to(let new)) where kitSource?.isBehind(new, old) != true: return
-    default: kitReach = place
+    case (.to(let old), .to(let new)) where kitSource?.isAfter(new, old) != true: return
+    default: kitReadPosition = place
     }
   }
 
   /// The cursor at which the next page starts; nil if there are no more records.
   var kitFrontier: QuerySource.Cursor? {
-    switch kitReach {
+    switch kitReadPosition {
     case .to(let place): return place
     case .end: return nil
     case .first:
@@ -171,7 +171,7 @@ extension StreamBase {
     else { return false }
     let accepted = kitPending.isDue ? kitRecords.values.count { kitAccepts($0.item) } : kitVisible.listedCount
     let wanted = Swift.min(limit + 1, afterPredicateLimit ?? .max)
-    guard accepted < wanted, fixFirstSegment(source), let frontier = kitFrontier else { return false }
+    guard accepted < wanted, removeFirstSegmentLimit(source), let frontier = kitFrontier else { return false }
     kitIsFetching = true
     page(limit, wanted - accepted, start: frontier, range: PageRange(end: source.end, isOpen: true)) {
       [weak self] error in
@@ -180,14 +180,14 @@ extension StreamBase {
       if let error { delegate?.streamDidFail(error) }
       guard thenEndLoad else { return }
       kitLoadIsDue = true
-      if kitPending.isDue { kitBatchIsDue() } else { kitApplyPending() }
+      if kitPending.isDue { kitScheduleBatch() } else { kitApplyPending() }
     }
     return true
   }
 }
 
 /// The position up to which the records were read.
-enum Reach {
+enum ReadPosition {
   /// The end of the first query's range.
   case first
   case to(QuerySource.Cursor)

@@ -47,15 +47,15 @@ extension StreamBase {
     segment.registration = query.listenOrFail { [weak self, unowned segment] snapshot, error in
       guard let self else { return }
       guard let snapshot else {
-        if let error { hear(segment, error as NSError) }
+        if let error { receive(segment, error as NSError) }
         return
       }
-      hear(segment, snapshot)
+      receive(segment, snapshot)
       reported?()
     }
   }
 
-  private func hear(_ segment: StreamSegment, _ error: NSError) {
+  private func receive(_ segment: StreamSegment, _ error: NSError) {
     segment.stop()
     guard kitLoad.isFinished else {
       kitLoadIsDue = false
@@ -65,7 +65,7 @@ extension StreamBase {
     delegate?.streamDidFail(error)
   }
 
-  private func hear(_ segment: StreamSegment, _ snapshot: QuerySnapshot) {
+  private func receive(_ segment: StreamSegment, _ snapshot: QuerySnapshot) {
     let isFirst = !segment.hasReported
     segment.hasReported = true
     segment.count = snapshot.count
@@ -77,7 +77,7 @@ extension StreamBase {
       }
       for change in snapshot.documentChanges {
         switch change.type {
-        case .added, .modified: kitHold(change.document, segment)
+        case .added, .modified: kitRetain(change.document, segment)
         case .removed: kitRelease(ExactKey(change.document.documentID), segment)
         }
       }
@@ -92,16 +92,16 @@ extension StreamBase {
     let changed = kitChangedInEvent ?? []
     kitChangedInEvent = nil
     kitIsEndingEvent = true
-    let steady = changed.filter(kitSettles)
+    let steady = changed.filter(kitStaysInRow)
     kitIsEndingEvent = false
     let hasNothingToWaitFor = batchDelay == nil || !kitPending.isDue
-    if !steady.isEmpty || hasNothingToWaitFor { kitApplyPending() } else { kitBatchIsDue() }
+    if !steady.isEmpty || hasNothingToWaitFor { kitApplyPending() } else { kitScheduleBatch() }
     kitAnnounceChanged(steady)
   }
 
   // MARK: Records
 
-  func kitHold(_ document: DocumentSnapshot, _ segment: StreamSegment) {
+  func kitRetain(_ document: DocumentSnapshot, _ segment: StreamSegment) {
     let key = ExactKey(document.documentID)
     segment.keys.insert(key)
     let version = document.metadata.hasPendingWrites ? nil : document.version
@@ -132,7 +132,7 @@ extension StreamBase {
     record.holders.remove(at: holder)
     kitRecords[key] = record
     guard record.holders.isEmpty else { return }
-    kitDeparted.append(record.item)
+    kitRemovedItems.append(record.item)
     kitDrop(key)
   }
 }

@@ -57,7 +57,7 @@ open class StreamBase: StreamBaseProtocol {
 
   /// A function that decides which items are visible; nil makes all items visible. Setting the predicate
   /// delivers the resulting changes as one batch.
-  public var predicate: Predicate? { didSet { kitReconsider() } }
+  public var predicate: Predicate? { didSet { kitReapplyPredicate() } }
 
   /// The maximum number of visible items after the predicate is applied. Nil means no limit.
   public var afterPredicateLimit: Int? {
@@ -65,7 +65,7 @@ open class StreamBase: StreamBaseProtocol {
       precondition(afterPredicateLimit ?? 0 >= 0, "A limit is not negative.")
       guard afterPredicateLimit != oldValue else { return }
       kitPending.makeDue()
-      kitBatchIsDue()
+      kitScheduleBatch()
     }
   }
 
@@ -73,7 +73,9 @@ open class StreamBase: StreamBaseProtocol {
   /// applies after items were deleted.
   public var autoFetch = false
 
-  public weak var delegate: (any StreamBaseDelegate)? { didSet { kitLoad.news(for: delegate)?.tell() } }
+  public weak var delegate: (any StreamBaseDelegate)? {
+    didSet { kitLoad.pendingNotice(for: delegate)?.notify() }
+  }
 
   // MARK: State
 
@@ -86,7 +88,7 @@ open class StreamBase: StreamBaseProtocol {
   var kitVisible: VisibleItems
   var kitPending = PendingKeys()
   /// Items whose records were removed since the last batch.
-  var kitDeparted: [BaseItem] = []
+  var kitRemovedItems: [BaseItem] = []
   /// Keys that changed in the event that is being received; nil between events.
   var kitChangedInEvent: [ExactKey]?
   /// Whether an event is over but its changes are not delivered yet.
@@ -96,7 +98,7 @@ open class StreamBase: StreamBaseProtocol {
   var kitIsAnnouncing = false
   var kitHasAnotherRound = false
   var kitIsFetching = false
-  var kitReach = Reach.first
+  var kitReadPosition = ReadPosition.first
   /// The ranges to which the stream listens. The first range covers the start of the stream.
   var kitSegments: [StreamSegment] = []
   var kitSegmentCount = 0
@@ -227,7 +229,7 @@ open class StreamBase: StreamBaseProtocol {
     }
     guard !kitIsAnnouncing else { return kitAnnounceChanged([key]) }
     kitApplyPending()
-    if kitSettles(key) { kitAnnounceChanged([key]) }
+    if kitStaysInRow(key) { kitAnnounceChanged([key]) }
   }
 
   /// Calls `fn`, which may edit all items in any order, including the invisible items. The changes are
@@ -237,7 +239,7 @@ open class StreamBase: StreamBaseProtocol {
     fn(copy)
     for key in kitRecords.keys where !copy.has(key.text) { kitDrop(key) }
     for item in copy { kitPut(item) }
-    kitBatchIsDue()
+    kitScheduleBatch()
   }
 }
 

@@ -15,7 +15,7 @@ open class TransientStream: StreamBase {
     let items = KeyedArray(rawArray: items ?? [])
     for key in kitRecords.keys where !items.has(key.text) { kitDrop(key) }
     for item in items { kitPut(item) }
-    kitBatchIsDue()
+    kitScheduleBatch()
   }
 
   /// Adds items. Traps if an item has no key, or has a key that is already in the stream.
@@ -27,12 +27,12 @@ open class TransientStream: StreamBase {
       precondition(kitRecords[ExactKey(key)] == nil, "There is an item with the key \(key) already.")
       kitPut(item)
     }
-    kitBatchIsDue()
+    kitScheduleBatch()
   }
 
   /// Removes the items that have the keys of these items. Keys that are not in the stream are ignored.
   open func remove(_ items: BaseItem...) {
     for item in items { item.key.map { kitDrop(ExactKey($0)) } }
-    kitBatchIsDue()
+    kitScheduleBatch()
   }
 }

@@ -17,7 +17,9 @@ import LayerKit
 /// queue of the first stream that has a database. If no stream has a database, they are delivered on the main
 /// queue.
 open class UnionStream: StreamBaseProtocol {
-  public weak var delegate: (any StreamBaseDelegate)? { didSet { load.news(for: delegate)?.tell() } }
+  public weak var delegate: (any StreamBaseDelegate)? {
+    didSet { load.pendingNotice(for: delegate)?.notify() }
+  }
 
   /// The time from the last change to the delivery of a batch. Each further change restarts this time, but
   /// the total delay is at most ten times this value. Nil delivers changes at once.
@@ -79,17 +81,17 @@ open class UnionStream: StreamBaseProtocol {
 
   fileprivate func touch(_ keys: [ExactKey]) {
     for key in keys { pending.insert(key) }
-    batchIsDue()
+    scheduleBatch()
   }
 
-  fileprivate func hearOfChanged(_ items: [BaseItem]) {
+  fileprivate func sourceItemsChanged(_ items: [BaseItem]) {
     let keys = items.compactMap { $0.key.map(ExactKey.init) }
     var steady: [ExactKey] = []
     for key in keys where visible.isListed(key) && !pending.contains(key) {
       if visible.staysInPlace(key) { steady.append(key) } else { pending.insert(key) }
     }
     announceChanged(steady)
-    batchIsDue()
+    scheduleBatch()
   }
 
   fileprivate func finishLoad(of source: SourceObserver, _ error: NSError?) {
@@ -100,12 +102,12 @@ open class UnionStream: StreamBaseProtocol {
     guard loading == 0 else { return }
     applyPending()
     load.finish(loadError)
-    load.news(for: delegate)?.tell()
+    load.pendingNotice(for: delegate)?.notify()
   }
 
   // MARK: Batches
 
-  private func batchIsDue() {
+  private func scheduleBatch() {
     guard pending.isDue else { return }
     guard let batchDelay else { return applyPending() }
     kitTimer.start(batchDelay) { [weak self] in self?.applyPending() }
@@ -122,7 +124,7 @@ open class UnionStream: StreamBaseProtocol {
   /// Reports changed items. If another report is in progress, these items are reported in the next round.
   private func announceChanged(_ keys: [ExactKey]) {
     guard !keys.isEmpty else { return }
-    guard isAnnouncing else { return announce { tellChanged(keys) } }
+    guard isAnnouncing else { return announce { notifyChanged(keys) } }
     for key in keys { pending.insert(key) }
     hasAnotherRound = true
   }
@@ -141,11 +143,11 @@ open class UnionStream: StreamBaseProtocol {
     guard pending.isDue else { return }
     kitTimer.cancel()
     let step = visible.update(pending.take().map { ($0, winner($0)) }, limit: nil)
-    delegate?.hear(deleted: IndexPath.paths(step.deleted), added: IndexPath.paths(step.added))
-    tellChanged(step.stayed)
+    delegate?.notify(deleted: IndexPath.paths(step.deleted), added: IndexPath.paths(step.added))
+    notifyChanged(step.stayed)
   }
 
-  private func tellChanged(_ keys: [ExactKey]) {
+  private func notifyChanged(_ keys: [ExactKey]) {
     let rows = keys.compactMap(visible.row)
     guard !rows.isEmpty else { return }
     delegate?.streamItemsChanged(IndexPath.paths(rows))
@@ -176,7 +178,7 @@ private final class SourceObserver: StreamObserver {
 
   func streamTouched(_ keys: [ExactKey]) { union?.touch(keys) }
 
-  func streamItemsChanged(_ paths: [IndexPath]) { union?.hearOfChanged(paths.map { source[$0[1]] }) }
+  func streamItemsChanged(_ paths: [IndexPath]) { union?.sourceItemsChanged(paths.map { source[$0[1]] }) }
 
   func streamDidFinishInitialLoad(_ error: NSError?) { union?.finishLoad(of: self, error) }
 

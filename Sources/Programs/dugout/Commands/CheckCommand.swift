@@ -26,7 +26,7 @@ enum CheckCommand: Command {
     let report = try ProgressLine.during { line in
       try StoreAccess.check(directory, progress: line.show)
     }
-    let contents = report.findings.count { $0.isOfContent && !report.namesTaken.contains($0.file) }
+    let contents = report.findings.count { $0.isInContent && !report.namesTaken.contains($0.file) }
     // If bytes outside the contents of files are damaged, differences between documents and indexes are only
     // consequences of that damage. They are not searched for in this case.
     let isReadable = contents == report.findings.count
@@ -55,7 +55,7 @@ enum CheckCommand: Command {
     ]
     // The store can still be opened, because the damage affects only these documents.
     if report.findingsOmitted == 0, !report.undecodable.isEmpty,
-      report.findings.allSatisfy({ $0.isOfContent || $0.expected == "a record" })
+      report.findings.allSatisfy({ $0.isInContent || $0.expected == "a record" })
     {
       sentences.append(Undecodable.advice(report.undecodable.names))
     }
@@ -208,9 +208,9 @@ extension UndecodableEntries {
 extension Damage {
   /// Whether the damage is in the folder of contents, which salvage does not repair. The test compares path
   /// components, because the directory of the store may have the same name as that folder.
-  var isOfContent: Bool { Self.isOfContent(file) }
+  var isInContent: Bool { Self.isInContent(file) }
 
-  static func isOfContent(_ file: String) -> Bool {
+  static func isInContent(_ file: String) -> Bool {
     let names = file.split(separator: "/").suffix(2)
     guard names.count == 2, names.first == "blobs", let name = names.last else { return false }
     return ["pack-", "blob-", "staged-"].contains { name.hasPrefix($0) }

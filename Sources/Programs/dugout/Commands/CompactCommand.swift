@@ -32,11 +32,11 @@ enum CompactCommand: Command {
       return (before, Sizes(of: store))
     }
     arguments.answer(text(before, after), object(before, after))
-    try complain(contents, after.store)
+    try throwIfIncomplete(contents, after.store)
   }
 
   /// Reports everything that could not be compacted.
-  private static func complain(
+  private static func throwIfIncomplete(
     _ contents: Result<ObjectSweep, DocumentStoreError>, _ store: Statistics
   ) throws {
     var (codes, sentences): ([ExitCode], [String]) = ([], [])

@@ -55,7 +55,7 @@ enum ExportCommand: Command {
       throw failure
     }
     if file == "-" {
-      for remark in done.remarks { Terminal.complain("dugout export: \(remark)") }
+      for remark in done.remarks { Terminal.printToStandardError("dugout export: \(remark)") }
     } else {
       arguments.answer(
         (["\(Wording.count(done.documents, "document")) in \(file)"] + done.remarks).joined(separator: "\n"),

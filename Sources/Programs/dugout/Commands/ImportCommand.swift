@@ -31,7 +31,7 @@ enum ImportCommand: Command {
     let source = try DocumentSources.open(file)
     // Ctrl-C also reaches a program that writes to a pipe. When that program ends, the documents seem to end,
     // too. An import from a pipe cannot be resumed either, so Ctrl-C just ends this process.
-    let interruption = source.isOfFiles ? Interruption(by: [SIGINT]) : nil
+    let interruption = source.readsFiles ? Interruption(by: [SIGINT]) : nil
     let outcome = try ProgressLine.during { line in
       try StoreAccess.withStore(directory, creates: true, writesDocuments: true) {
         store throws(DocumentStoreError) in

@@ -175,12 +175,14 @@ enum IndexCommand: Command {
       }
     }
     let directions = named.compactMap { $0.direction }
-    let isAgainstNames = directions.last == .descending
-    let isTurned = !isAgainstNames && directions.first == .descending
+    let hasDescendingNames = directions.last == .descending
+    let isReversed = !hasDescendingNames && directions.first == .descending
     let words = named.map { field in
-      guard let direction = field.direction, (direction == .descending) != isTurned else { return field.name }
+      guard let direction = field.direction, (direction == .descending) != isReversed else {
+        return field.name
+      }
       return field.name + ":desc"
     }
-    return isAgainstNames ? words + ["__name__"] : words
+    return hasDescendingNames ? words + ["__name__"] : words
   }
 }

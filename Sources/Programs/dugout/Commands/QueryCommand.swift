@@ -79,7 +79,7 @@ enum QueryCommand: Command {
     // In the shell, no advice is needed: the index stays in memory as long as the store is open.
     guard let made, StoreAccess.session == nil, isatty(STDERR_FILENO) == 1 else { return }
     if let advice = advice(afterSeconds: seconds, making: made, in: arguments.positional[0]) {
-      Terminal.complain(advice)
+      Terminal.printToStandardError(advice)
     }
   }
 

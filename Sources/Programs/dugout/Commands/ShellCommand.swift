@@ -31,9 +31,9 @@ enum ShellCommand: Command {
     }
     defer { try? store.close() }
     // Printed to standard error, because a program may read standard output.
-    if isNew { Terminal.complain("A new store in \(directory).") }
-    if RawTerminal.isThere {
-      try await talk(store, directory)
+    if isNew { Terminal.printToStandardError("A new store in \(directory).") }
+    if RawTerminal.isAvailable {
+      try await runInteractively(store, directory)
     } else {
       try await read(store, directory)
     }
@@ -41,7 +41,7 @@ enum ShellCommand: Command {
   }
 
   /// Interactive: reports an error and reads the next line.
-  private static func talk(_ store: DocumentStore, _ directory: String) async throws {
+  private static func runInteractively(_ store: DocumentStore, _ directory: String) async throws {
     let console = ShellConsole()
     let session = ShellSession(store, directory) { console.announce($0) }
     defer { session.end() }
@@ -54,7 +54,7 @@ enum ShellCommand: Command {
       do {
         if try await session.run(line) == .ends { return }
       } catch let failure as CommandFailure {
-        Terminal.complain(failure.message)
+        Terminal.printToStandardError(failure.message)
       }
     }
   }

@@ -28,7 +28,7 @@ enum WatchCommand: Command {
       if let refusal = try refusal(of: name, forgets: forgets, isGiven: isGiven, store: store) {
         return .failure(refusal)
       }
-      let (seen, consumer) = try look(at: store, name, forgets: forgets)
+      let (seen, consumer) = try readFeed(at: store, name, forgets: forgets)
       // If printing fails, the program ends here, before the acknowledgement. The next run then prints the
       // same commits again.
       arguments.answer(text(seen, name), object(seen, name))
@@ -64,7 +64,7 @@ enum WatchCommand: Command {
     return try store.collectionGroups().contains { $0.isSameUTF8(as: path.id) }
   }
 
-  private struct Seen {
+  private struct FeedReading {
     var isNew: Bool
     var isForgotten = false
     /// Whether older commits are no longer in the feed.
@@ -72,10 +72,10 @@ enum WatchCommand: Command {
     var commits: [FeedCommit] = []
   }
 
-  private static func look(
+  private static func readFeed(
     at store: DocumentStore, _ name: String, forgets: Bool
-  ) throws(DocumentStoreError) -> (Seen, FeedConsumer?) {
-    var seen = Seen(isNew: !store.feedConsumers.contains(name))
+  ) throws(DocumentStoreError) -> (FeedReading, FeedConsumer?) {
+    var seen = FeedReading(isNew: !store.feedConsumers.contains(name))
     if forgets {
       try store.feedConsumer(name).unregister()
       seen.isForgotten = true
@@ -100,7 +100,7 @@ enum WatchCommand: Command {
 
   // MARK: Answers
 
-  private static func text(_ seen: Seen, _ name: String) -> String {
+  private static func text(_ seen: FeedReading, _ name: String) -> String {
     if seen.isForgotten { return "Nothing is kept for \(name) any more." }
     if seen.isNew { return "From now on, commits are kept for \(name). Run this again after some." }
     var lines = seen.isTruncated ? ["Older commits are not kept any more."] : []
@@ -120,7 +120,7 @@ enum WatchCommand: Command {
     return lines.joined(separator: "\n")
   }
 
-  private static func object(_ seen: Seen, _ name: String) -> JSON {
+  private static func object(_ seen: FeedReading, _ name: String) -> JSON {
     [
       "name": name, "new": seen.isNew, "forgotten": seen.isForgotten, "truncated": seen.isTruncated,
       "commits": seen.commits.map { commit in

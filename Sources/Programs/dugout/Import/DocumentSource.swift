@@ -27,7 +27,7 @@ extension DocumentSource {
   var recordsSkipped: Int { 0 }
 
   /// Whether an import can resume at an offset, which a pipe does not allow.
-  var isOfFiles: Bool { !files.isEmpty && files.allSatisfy(FilePrefix.isFile) }
+  var readsFiles: Bool { !files.isEmpty && files.allSatisfy(FilePrefix.isFile) }
 }
 
 enum DocumentSources {

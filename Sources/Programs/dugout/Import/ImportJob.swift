@@ -98,7 +98,7 @@ struct ImportJob {
     // the pipe, so the documents may be incomplete.
     if source.bytes == 0, isOver() { return ended(isInterrupted: true) }
     // Only an import of files has a mark.
-    if source.isOfFiles { unlink(markPath) }
+    if source.readsFiles { unlink(markPath) }
     return ended(isInterrupted: false)
   }
 
@@ -186,7 +186,7 @@ struct ImportJob {
   private func show(_ bytesSkipped: UInt64, since start: ContinuousClock.Instant) {
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     let text = ProgressLine.pace(
-      documents: outcome.documents, seconds: seconds, done: source.bytesDone, begun: bytesSkipped,
+      documents: outcome.documents, seconds: seconds, done: source.bytesDone, doneAtStart: bytesSkipped,
       of: source.bytes)
     guard source.bytes > 0 else { return line.show(text) }
     line.show(source.bytesDone, of: max(source.bytes, source.bytesDone), what: text)
@@ -202,7 +202,7 @@ struct ImportJob {
   }
 
   private mutating func mark() -> Mark? {
-    guard source.isOfFiles, !fromStart, let data = FileManager.default.contents(atPath: markPath),
+    guard source.readsFiles, !fromStart, let data = FileManager.default.contents(atPath: markPath),
       let mark = try? JSONDecoder().decode(Mark.self, from: data),
       mark.store == store.bytes.storeID.description, mark.stamp <= store.bytes.lastStamp,
       mark.bytesDone <= source.bytes
@@ -217,7 +217,7 @@ struct ImportJob {
   /// Writes the mark. Without it the next run starts over and writes the documents again, which is harmless.
   private mutating func remember(_ bytesDone: UInt64) {
     isMarked = false
-    guard source.isOfFiles, let checksum = prefix.checksum(upTo: bytesDone) else { return }
+    guard source.readsFiles, let checksum = prefix.checksum(upTo: bytesDone) else { return }
     let mark = Mark(
       store: store.bytes.storeID.description, stamp: store.bytes.lastStamp, bytesDone: bytesDone,
       checksum: checksum, documents: outcome.documentsBefore + outcome.documents)

@@ -94,7 +94,7 @@ final class ExportFile {
     } catch {
       let cause = StoreAccess.ended(error.localizedDescription)
       let rest = part == nil ? "" : " Its output was removed, and the target is unchanged."
-      Terminal.complain("dugout export: \(path) could not be written: \(cause)\(rest)")
+      Terminal.printToStandardError("dugout export: \(path) could not be written: \(cause)\(rest)")
       removePart()
       exit(ExitCode.inputOutput.rawValue)
     }

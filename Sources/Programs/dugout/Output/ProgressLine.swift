@@ -69,14 +69,15 @@ final class ProgressLine {
     write("\r\(Self.row(percent, ShownText.escaped(what), width: width))\u{1B}[K")
   }
 
-  /// Formats the count, the rate and the estimated remaining time; `begun` is the progress at the start.
+  /// Formats the count, the rate and the estimated remaining time; `doneAtStart` is the progress at the
+  /// start.
   static func pace(
-    documents: Int, seconds: Double, done: UInt64, begun: UInt64 = 0, of total: UInt64
+    documents: Int, seconds: Double, done: UInt64, doneAtStart: UInt64 = 0, of total: UInt64
   ) -> String {
     let text =
       "\(Wording.count(documents, "document")), \(Int(Double(documents) / max(seconds, 0.001))) a second"
-    guard total > 0, done > begun else { return text }
-    let left = seconds * Double(total - min(done, total)) / Double(done - begun)
+    guard total > 0, done > doneAtStart else { return text }
+    let left = seconds * Double(total - min(done, total)) / Double(done - doneAtStart)
     return "\(text), \(Wording.duration(seconds: left)) left"
   }
 

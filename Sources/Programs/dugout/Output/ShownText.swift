@@ -10,7 +10,7 @@ enum ShownText {
   /// Escapes control characters in text that this program composed, except line breaks, tabs and the
   /// program's own emphasis. `escaped` has already escaped stored text; this function covers text that error
   /// messages quote.
-  static func harmless(_ text: String) -> String {
+  static func sanitized(_ text: String) -> String {
     guard text.utf8.contains(0x1B) else { return withoutControls(text) }
     var (rest, result) = (text[...], "")
     // Each byte is examined once, regardless of the number and kind of marks.

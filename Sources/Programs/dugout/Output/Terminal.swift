@@ -6,15 +6,15 @@ enum Terminal {
   /// Ends the program if the output cannot be written, because the disk is full or the reader has exited.
   static func print(_ text: String) {
     do {
-      try FileHandle.standardOutput.write(contentsOf: Data((ShownText.harmless(text) + "\n").utf8))
+      try FileHandle.standardOutput.write(contentsOf: Data((ShownText.sanitized(text) + "\n").utf8))
     } catch {
-      complain("dugout: the output could not be written: \(error.localizedDescription)")
+      printToStandardError("dugout: the output could not be written: \(error.localizedDescription)")
       exit(ExitCode.inputOutput.rawValue)
     }
   }
 
-  static func complain(_ text: String) {
-    try? FileHandle.standardError.write(contentsOf: Data((ShownText.harmless(text) + "\n").utf8))
+  static func printToStandardError(_ text: String) {
+    try? FileHandle.standardError.write(contentsOf: Data((ShownText.sanitized(text) + "\n").utf8))
   }
 
   /// Emphasizes text on a terminal, unless the user has disabled colours.

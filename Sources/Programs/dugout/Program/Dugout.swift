@@ -52,10 +52,10 @@ struct Dugout {
     } catch let failure as CommandFailure {
       let saysUsage = failure.message.contains(Help.usage(command))
       let hint = saysUsage ? "\n\"dugout \(name) --help\" has details." : ""
-      Terminal.complain("dugout \(name): \(failure.message)\(hint)")
+      Terminal.printToStandardError("dugout \(name): \(failure.message)\(hint)")
       return failure.code
     } catch {
-      Terminal.complain("dugout \(name): \(error.localizedDescription)")
+      Terminal.printToStandardError("dugout \(name): \(error.localizedDescription)")
       return .checkFailed
     }
   }
@@ -63,7 +63,8 @@ struct Dugout {
   private static func unknown(_ name: String) -> ExitCode {
     let near = commands.map { $0.name }.first { Wording.areOneTypoApart($0, name) }
     let guess = near.map { "Did you mean \($0)? " } ?? ""
-    Terminal.complain("dugout: there is no command \"\(name)\". \(guess)\"dugout --help\" lists them.")
+    Terminal.printToStandardError(
+      "dugout: there is no command \"\(name)\". \(guess)\"dugout --help\" lists them.")
     return .usage
   }
 }

@@ -82,7 +82,7 @@ enum StoreAccess {
     for error: DocumentStoreError, _ directory: String?, creates: Bool
   ) -> String {
     switch error {
-    case .corrupted(let evidence) where Damage.isOfContent(evidence.file ?? ""):
+    case .corrupted(let evidence) where Damage.isInContent(evidence.file ?? ""):
       return "\(error) \"dugout check\" names the objects; salvage does not repair contents."
     case .corrupted:
       return

@@ -4,7 +4,7 @@ import Foundation
 
 enum RawTerminal {
   /// Whether input and output are both terminals.
-  static var isThere: Bool {
+  static var isAvailable: Bool {
     isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
       && ProcessInfo.processInfo.environment["TERM"] != "dumb"
   }

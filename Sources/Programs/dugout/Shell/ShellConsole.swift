@@ -17,7 +17,7 @@ final class ShellConsole: Sendable {
   func announce(_ text: String) {
     shown.withLock { shown in
       if let line = shown.line {
-        Self.write(Self.clear + ShownText.harmless(text) + "\n" + line)
+        Self.write(Self.clear + ShownText.sanitized(text) + "\n" + line)
       } else {
         Terminal.print(text)
       }

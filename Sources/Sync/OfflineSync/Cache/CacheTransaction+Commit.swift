@@ -29,7 +29,9 @@ extension CacheTransaction {
     mutations.reserveCapacity(notes.count + 2 * touched.count)
     for path in touched { appendWrites(of: path, queue, to: &mutations) }
     mutations += notes.values
-    guard mutations.commitBytes > sizes.wholeMax else { return try commit([mutations], durability) }
+    guard mutations.commitBytes > sizes.singleCommitBytesMax else {
+      return try commit([mutations], durability)
+    }
     if isAtomic {
       try commitAtOnce(mutations, durability)
     } else {

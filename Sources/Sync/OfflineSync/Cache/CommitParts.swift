@@ -6,12 +6,12 @@ internal import DocumentStore
 package struct CommitSizes: Sendable {
   /// The maximum size of a step that is written as one commit. The limit of a WAL frame is higher, because
   /// the shapes of documents add to the size of a commit.
-  package var wholeMax: Int
+  package var singleCommitBytesMax: Int
   /// The maximum size of each commit of a divided step, and of each part of a large batch.
   package var part: Int
 
-  package init(wholeMax: Int = 14 << 20, part: Int = 4 << 20) {
-    self.wholeMax = wholeMax
+  package init(singleCommitBytesMax: Int = 14 << 20, part: Int = 4 << 20) {
+    self.singleCommitBytesMax = singleCommitBytesMax
     self.part = part
   }
 }

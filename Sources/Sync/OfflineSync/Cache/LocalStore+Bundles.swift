@@ -11,8 +11,8 @@ extension LocalStore {
       // `SnapshotVersion.none` means a pending write or unknown content, so it cannot be the version of a
       // known document.
       let version = max(SnapshotVersion(document.version), .first)
-      let told = RemoteDocument(document.path, document.fields, version: version)
-      event.documents[document.path] = told.synced
+      let loaded = RemoteDocument(document.path, document.fields, version: version)
+      event.documents[document.path] = loaded.synced
     }
     let whole = try allocate(text: "__bundle__/\(bundle.id)")
     let changed = try apply(event)

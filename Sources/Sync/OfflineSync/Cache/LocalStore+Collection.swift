@@ -67,11 +67,11 @@ extension LocalStore {
   /// are in use. Returns the number of removed documents.
   func evict(
     _ query: StructuredQuery, before version: SnapshotVersion, active: Set<TargetID>,
-    unless isSeen: (DocumentPath) -> Bool
+    unless isInView: (DocumentPath) -> Bool
   ) throws(DocumentStoreError) -> Int {
     let held = try heldPaths(active)
     let gone = try documents(query).filter { $0.pending == .none && $0.version < version }.map(\.path)
-      .filter { !held.contains($0) && !isQueued($0) && !isSeen($0) }
+      .filter { !held.contains($0) && !isQueued($0) && !isInView($0) }
     try forget(Set(gone), active)
     return gone.count
   }
@@ -80,7 +80,7 @@ extension LocalStore {
   /// Returns the number of removed documents.
   func shrink(
     _ collection: CollectionPath, to bytesMax: UInt64, active: Set<TargetID>,
-    unless isSeen: (DocumentPath) -> Bool
+    unless isInView: (DocumentPath) -> Bool
   ) throws(DocumentStoreError) -> Int {
     let records = try store.records(StructuredQuery(.collection(collection)))
     var bytes = records.reduce(UInt64(0)) { $0 + UInt64($1.byteCount) }
@@ -88,7 +88,7 @@ extension LocalStore {
     let held = try heldPaths(active).union(knownCommitted())
     let uses = try lastUses(in: collection)
     let candidates = records.filter {
-      $0.updateTime.microseconds != 0 && !held.contains($0.path) && !isQueued($0.path) && !isSeen($0.path)
+      $0.updateTime.microseconds != 0 && !held.contains($0.path) && !isQueued($0.path) && !isInView($0.path)
     }.map { (use: uses[$0.path, default: 0], record: $0) }
     var gone = Set<DocumentPath>()
     for (_, record) in candidates.sorted(by: {

@@ -73,7 +73,7 @@ extension LocalStore {
     }
     let path = mutation.path
     guard isAsRead, let seen, seen.pending == .local, seen.isFound,
-      queue.batches(about: path).contains(where: { $0.leavesDocument(path) })
+      queue.batches(about: path).contains(where: { $0.producesDocument(path) })
     else {
       throw .failedPrecondition("The writes of \(path) that this one follows were answered: read it again.")
     }
@@ -166,10 +166,12 @@ extension LocalStore {
     of batch: PendingBatch, _ path: DocumentPath, answer: Acceptance?,
     transaction: inout CacheTransaction
   ) -> [BatchID: PendingBatch] {
-    guard let settlement = queues[user]?.updateFollowers(of: batch, path, answer: answer) else { return [:] }
-    for changed in settlement.changed {
+    guard let followerUpdates = queues[user]?.updateFollowers(of: batch, path, answer: answer) else {
+      return [:]
+    }
+    for changed in followerUpdates.changed {
       put(changed, &transaction)
     }
-    return settlement.before
+    return followerUpdates.before
   }
 }

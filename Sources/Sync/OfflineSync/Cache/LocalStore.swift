@@ -99,10 +99,10 @@ package final class LocalStore {
   func local(_ remote: SyncedDocument) -> SyncedDocument { queues[user]?.local(remote) ?? remote }
 
   func local(
-    _ remote: SyncedDocument, insteadOf old: SyncedDocument, without gone: PendingBatch? = nil,
+    _ remote: SyncedDocument, insteadOf old: SyncedDocument, without removed: PendingBatch? = nil,
     changed: [BatchID: PendingBatch] = [:], seen: SyncedDocument
   ) -> SyncedDocument {
-    queues[user]?.local(remote, insteadOf: old, without: gone, changed: changed, seen: seen) ?? remote
+    queues[user]?.local(remote, insteadOf: old, without: removed, changed: changed, seen: seen) ?? remote
   }
 
   package var lastRemoteVersion: SnapshotVersion { globals.version }

@@ -283,7 +283,7 @@ package final class SyncDriver: @unchecked Sendable {
   /// is more exact, because views show an accepted write as pending until the watch stream delivers the
   /// result. A write that is based on assumed content would certainly be refused. If the content is assumed,
   /// this read therefore waits for the watch stream, and fails if the stream does not deliver the document.
-  package func firstKnown(
+  package func firstConfirmed(
     at path: DocumentPath,
     _ handler: @escaping @Sendable (Result<(ViewSnapshot, SyncedDocument), OfflineSyncError>) -> Void
   ) {
@@ -350,7 +350,7 @@ package final class SyncDriver: @unchecked Sendable {
   /// result.
   private func startReadTimer() {
     guard !reads.isEmpty, !driver.isRunning(.readSilence) else { return }
-    driver.start(.readSilence, after: engine.options.silence) { [weak self] in self?.timeOutReads() }
+    driver.start(.readSilence, after: engine.options.silenceInterval) { [weak self] in self?.timeOutReads() }
   }
 
   private func timeOutReads() {
@@ -506,10 +506,10 @@ package final class SyncDriver: @unchecked Sendable {
     guard watchStream?.number == number else { return }
     switch event {
     case .opened:
-      reads.hear()
+      reads.noteMessage()
       handle(.watchOpened)
     case .changed(let change, let version):
-      reads.hear()
+      reads.noteMessage()
       handle(.watchChanged(change, version))
     case .closed(let error):
       watchStream = nil

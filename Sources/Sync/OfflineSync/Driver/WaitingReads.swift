@@ -29,7 +29,7 @@ struct WaitingReads {
   mutating func remove(_ id: ListenerID) { waits[id] = nil }
 
   /// Records that the remote has sent something.
-  mutating func hear() { hasReceivedMessage = true }
+  mutating func noteMessage() { hasReceivedMessage = true }
 
   /// Ends a tick and returns the reads that have timed out.
   mutating func overdue() -> [ListenerID] {

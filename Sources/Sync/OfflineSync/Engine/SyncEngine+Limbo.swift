@@ -83,7 +83,7 @@ extension SyncEngine {
   /// Returns the documents that the client assumes to be in a target.
   func remoteKeys(of id: TargetID) -> Set<DocumentPath> {
     if let resolution = limbo.resolutions[id] { return resolution.isReceived ? [resolution.path] : [] }
-    let texts = textsOfTargets[id] ?? []
+    let texts = queryTextsByTarget[id] ?? []
     guard let first = texts.first, var keys = views[first]?.view.synced else { return [] }
     for text in texts.dropFirst() { keys.formUnion(views[text]?.view.synced ?? []) }
     return keys

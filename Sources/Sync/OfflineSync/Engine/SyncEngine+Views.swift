@@ -25,7 +25,7 @@ extension SyncEngine {
     let target = known.target
     switch request {
     case .unlisten:
-      guard textsOfTargets[target]?.count == 1 else {
+      guard queryTextsByTarget[target]?.count == 1 else {
         drop(query.canonicalID, of: target)
         return try unwatchIfUnused(target)
       }
@@ -39,7 +39,7 @@ extension SyncEngine {
 
   /// Stops watching a target whose remaining listeners only read the cache.
   private func unwatchIfUnused(_ target: TargetID) throws(DocumentStoreError) {
-    let texts = textsOfTargets[target] ?? []
+    let texts = queryTextsByTarget[target] ?? []
     guard watching.targets[target] != nil, !texts.contains(where: { events.watchesRemote($0) }) else {
       return
     }
@@ -54,22 +54,22 @@ extension SyncEngine {
   private func drop(_ text: String, of target: TargetID) {
     views[text] = nil
     viewOrder.removeAll { $0 == text }
-    textsOfTargets[target]?.removeAll { $0 == text }
-    if textsOfTargets[target]?.isEmpty == true { textsOfTargets[target] = nil }
+    queryTextsByTarget[target]?.removeAll { $0 == text }
+    if queryTextsByTarget[target]?.isEmpty == true { queryTextsByTarget[target] = nil }
   }
 
   private func makeView(_ query: StructuredQuery, watchesRemote: Bool) throws(DocumentStoreError) {
     let target = try local.allocate(query)
     var view = SyncView(query, synced: try local.remoteKeys(of: target.id))
     let changes = view.compute(try local.documents(query))
-    let texts = textsOfTargets[target.id] ?? []
+    let texts = queryTextsByTarget[target.id] ?? []
     let isCurrent = online.state != .offline && texts.contains { views[$0]?.view.isSynced ?? false }
     let outcome = view.apply(
       changes, TargetChange(resumeToken: target.resumeToken, isCurrent: isCurrent))
     let text = query.canonicalID
     views[text] = QueryView(view: view, target: target.id)
     viewOrder.append(text)
-    textsOfTargets[target.id, default: []].append(text)
+    queryTextsByTarget[target.id, default: []].append(text)
     try track(outcome, of: target.id)
     if let snapshot = outcome.snapshot { notify(events.take([snapshot])) }
     if watchesRemote { try follow(TargetData(target, query)) }
@@ -77,7 +77,7 @@ extension SyncEngine {
 
   /// Drops the views of a target that has no listeners or that the remote has refused.
   func forget(_ target: TargetID, _ error: RemoteError?) throws(DocumentStoreError) {
-    for text in textsOfTargets[target] ?? [] {
+    for text in queryTextsByTarget[target] ?? [] {
       guard let known = views[text] else { continue }
       drop(text, of: target)
       guard let error else { continue }
@@ -163,7 +163,7 @@ extension SyncEngine {
   /// Notifies the listeners of these targets, except those that only read the cache.
   func notify(_ refusals: [TargetID: [RemoteRefusal]]) {
     for (target, refused) in heard(refusals).sorted(by: { $0.key < $1.key }) {
-      for text in textsOfTargets[target] ?? [] { notify(refused, to: text) }
+      for text in queryTextsByTarget[target] ?? [] { notify(refused, to: text) }
     }
   }
 

@@ -30,7 +30,7 @@ extension SyncEngine {
 
   func unfollow(_ id: TargetID) throws(DocumentStoreError) {
     guard watching.targets.removeValue(forKey: id) != nil else { return }
-    if watching.phase == .open { sendEnd(of: id) }
+    if watching.phase == .open { sendUnwatch(of: id) }
     guard watching.targets.isEmpty else { return }
     if watching.phase == .open {
       watching.isIdleTimerRunning = true
@@ -53,7 +53,7 @@ extension SyncEngine {
     effects.append(.watch(request))
   }
 
-  private func sendEnd(of id: TargetID) {
+  private func sendUnwatch(of id: TargetID) {
     watching.aggregator.noteRequest(for: id)
     effects.append(.unwatch(id))
   }
@@ -168,7 +168,7 @@ extension SyncEngine {
       watching.targets[id] = target
       // The target restarts without a token, because the local documents may differ from the remote's in
       // any way.
-      sendEnd(of: id)
+      sendUnwatch(of: id)
       target.purpose = purpose
       send(target)
     }

@@ -28,7 +28,7 @@ package final class SyncEngine {
     package var budgets: [CollectionPath: UInt64] = [:]
     /// A time in microseconds. For pending reads, a remote that sends nothing for twice this time counts as
     /// unreachable.
-    package var silence: Int64 = 5_000_000
+    package var silenceInterval: Int64 = 5_000_000
 
     package init() {}
   }
@@ -45,7 +45,7 @@ package final class SyncEngine {
   /// The keys of `views`, in the order in which they were created.
   var viewOrder: [String] = []
   /// The keys of `views` by target; a target without views has no entry.
-  var textsOfTargets: [TargetID: [String]] = [:]
+  var queryTextsByTarget: [TargetID: [String]] = [:]
   var events = EventManager()
   var syncListeners: [ListenerID] = []
   var online = OnlineTracker()
@@ -174,7 +174,7 @@ package final class SyncEngine {
   private static let collectionDelay: Int64 = 60_000_000
   private static let collectionPeriod: Int64 = 300_000_000
 
-  private var activeTargets: Set<TargetID> { Set(textsOfTargets.keys) }
+  private var activeTargets: Set<TargetID> { Set(queryTextsByTarget.keys) }
 
   private func collect(_ threshold: UInt64, percentile: Int) throws(DocumentStoreError) {
     _ = try local.collect(threshold: threshold, percentile: percentile, active: activeTargets)
@@ -185,17 +185,17 @@ package final class SyncEngine {
   package func evict(
     _ query: StructuredQuery, before time: StoredTimestamp
   ) throws(DocumentStoreError) -> Int {
-    try local.evict(query, before: SnapshotVersion(time), active: activeTargets, unless: isSeen)
+    try local.evict(query, before: SnapshotVersion(time), active: activeTargets, unless: isInView)
   }
 
   /// Evicts the least recently used documents of each collection that exceeds its size limit.
   package func enforceBudgets(_ budgets: [CollectionPath: UInt64]) throws(DocumentStoreError) {
     for (collection, bytesMax) in budgets {
-      _ = try local.shrink(collection, to: bytesMax, active: activeTargets, unless: isSeen)
+      _ = try local.shrink(collection, to: bytesMax, active: activeTargets, unless: isInView)
     }
   }
 
-  private func isSeen(_ path: DocumentPath) -> Bool {
+  private func isInView(_ path: DocumentPath) -> Bool {
     views.values.contains { $0.view.document(path) != nil }
   }
 
@@ -240,7 +240,7 @@ extension SyncEngine {
       let seen = try local.store.document(at: path)
       if seen != expected.stored { return "\(path) is not what the queue makes of it" }
     }
-    for (text, known) in views where textsOfTargets[known.target]?.contains(text) != true {
+    for (text, known) in views where queryTextsByTarget[known.target]?.contains(text) != true {
       return "the views of target \(known.target)"
     }
     for known in views.values {

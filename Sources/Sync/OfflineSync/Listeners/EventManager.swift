@@ -33,13 +33,13 @@ struct EventManager {
   }
 
   private var queries: [String: Query] = [:]
-  private var textOf: [ListenerID: String] = [:]
+  private var queryTexts: [ListenerID: String] = [:]
   private(set) var online = OnlineState.unknown
 
-  func query(of id: ListenerID) -> StructuredQuery? { textOf[id].flatMap { queries[$0]?.query } }
+  func query(of id: ListenerID) -> StructuredQuery? { queryTexts[id].flatMap { queries[$0]?.query } }
 
   /// Returns the latest snapshot of a listener's query, delivered or not, in the form of a first snapshot.
-  func last(of id: ListenerID) -> ViewSnapshot? { textOf[id].flatMap { queries[$0]?.last?.asFirst } }
+  func last(of id: ListenerID) -> ViewSnapshot? { queryTexts[id].flatMap { queries[$0]?.last?.asFirst } }
 
   /// Whether a query has a listener that is not limited to the cache.
   func watchesRemote(_ text: String) -> Bool { queries[text]?.watchesRemote ?? false }
@@ -66,17 +66,19 @@ struct EventManager {
     }
     known.listeners.append(listener)
     queries[text] = known
-    textOf[id] = text
+    queryTexts[id] = text
     return (request, deliveries)
   }
 
   mutating func remove(_ id: ListenerID) -> (request: Request, query: StructuredQuery?) {
-    guard let text = textOf.removeValue(forKey: id), var known = queries[text] else { return (.none, nil) }
-    let askedRemote = known.watchesRemote
+    guard let text = queryTexts.removeValue(forKey: id), var known = queries[text] else {
+      return (.none, nil)
+    }
+    let watchedRemote = known.watchesRemote
     known.listeners.removeAll { $0.id == id }
     queries[text] = known.listeners.isEmpty ? nil : known
     if known.listeners.isEmpty { return (.unlisten, known.query) }
-    return (askedRemote && !known.watchesRemote ? .stopWatchingRemote : .keep, known.query)
+    return (watchedRemote && !known.watchesRemote ? .stopWatchingRemote : .keep, known.query)
   }
 
   /// Marks the last snapshot as cached, so that a new listener does not receive it as confirmed by the
@@ -89,8 +91,8 @@ struct EventManager {
       let text = snapshot.query.canonicalID
       guard var known = queries.removeValue(forKey: text) else { continue }
       for index in known.listeners.indices {
-        if let told = known.listeners[index].take(snapshot) {
-          deliveries.append(PendingDelivery(id: known.listeners[index].id, snapshot: told))
+        if let delivered = known.listeners[index].take(snapshot) {
+          deliveries.append(PendingDelivery(id: known.listeners[index].id, snapshot: delivered))
         }
       }
       known.last = snapshot
@@ -105,8 +107,8 @@ struct EventManager {
     for text in queries.keys.sorted() {
       guard var known = queries.removeValue(forKey: text) else { continue }
       for index in known.listeners.indices {
-        if let told = known.listeners[index].take(state) {
-          deliveries.append(PendingDelivery(id: known.listeners[index].id, snapshot: told))
+        if let delivered = known.listeners[index].take(state) {
+          deliveries.append(PendingDelivery(id: known.listeners[index].id, snapshot: delivered))
         }
       }
       queries[text] = known
@@ -117,7 +119,7 @@ struct EventManager {
   /// Drops a failed query. Returns the ids of its listeners.
   mutating func fail(_ query: StructuredQuery) -> [ListenerID] {
     let ids = queries.removeValue(forKey: query.canonicalID)?.listeners.map(\.id) ?? []
-    for id in ids { textOf[id] = nil }
+    for id in ids { queryTexts[id] = nil }
     return ids
   }
 }

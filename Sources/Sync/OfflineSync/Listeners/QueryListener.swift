@@ -3,7 +3,7 @@
 struct QueryListener {
   let id: ListenerID
   let rules: ListenRules
-  private var hasFirst = false
+  private var hasDeliveredFirst = false
   private var online = OnlineState.unknown
   /// The latest snapshot, delivered or not.
   private var last: ViewSnapshot?
@@ -20,19 +20,19 @@ struct QueryListener {
       snapshot = snapshot.withChanges(snapshot.changes.filter { $0.kind != .metadata })
     }
     defer { last = snapshot }
-    guard hasFirst else { return canBeFirst(snapshot) ? begin(with: snapshot) : nil }
+    guard hasDeliveredFirst else { return canBeFirst(snapshot) ? begin(with: snapshot) : nil }
     return shouldDeliver(snapshot) ? snapshot : nil
   }
 
   /// Returns the first snapshot if a change of the online state ends the wait for it.
   mutating func take(_ state: OnlineState) -> ViewSnapshot? {
     online = state
-    guard !hasFirst, let last, canBeFirst(last) else { return nil }
+    guard !hasDeliveredFirst, let last, canBeFirst(last) else { return nil }
     return begin(with: last)
   }
 
   private mutating func begin(with snapshot: ViewSnapshot) -> ViewSnapshot {
-    hasFirst = true
+    hasDeliveredFirst = true
     return snapshot.asFirst
   }
 

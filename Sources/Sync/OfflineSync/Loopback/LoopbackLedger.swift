@@ -47,7 +47,7 @@ enum LoopbackLedger {
     }
     let versions = integers(document.fields["v"])
     let olds = integers(document.fields["o"])
-    let befores = integers(document.fields["b"])
+    let previousVersions = integers(document.fields["b"])
     return mutations.enumerated().map { index, mutation in
       let values = index < lists.count ? lists[index] : []
       let results = mutation.transforms.enumerated().map { place, transform in
@@ -55,7 +55,7 @@ enum LoopbackLedger {
           ? .timestamp(time) : place < values.count ? values[place] : StoredValue.null
       }
       var version = SnapshotVersion(time)
-      let before = index < befores.count ? befores[index] : nil
+      let before = index < previousVersions.count ? previousVersions[index] : nil
       let old = before.map { max(0, $0) } ?? (index < olds.count ? olds[index] : 0)
       // A document that was left unchanged keeps its update time, and no listener is notified.
       if index < versions.count, versions[index] != 0 {
@@ -70,9 +70,10 @@ enum LoopbackLedger {
     }
   }
 
-  static func fields(_ results: [[StoredValue]], _ versions: [Int64], befores: [Int64]) -> StoredMap {
+  static func fields(_ results: [[StoredValue]], _ versions: [Int64], previousVersions: [Int64]) -> StoredMap
+  {
     StoredMap([
-      ("b", .array(befores.map { .integer($0) })),
+      ("b", .array(previousVersions.map { .integer($0) })),
       ("r", .array(results.map { .map(StoredMap([("v", .array($0))])) })),
       ("v", .array(versions.map { .integer($0) })),
     ])
@@ -123,10 +124,10 @@ struct LoopbackWriter {
       taken.append(number...number)
       if taken.count > Self.rangesMax { taken.removeFirst() }
     }
-    let gone = kept.filter { $0 < firstOpen.value }
+    let droppable = kept.filter { $0 < firstOpen.value }
     kept = kept.filter { $0 >= firstOpen.value } + [number]
     floor = max(floor, firstOpen.value)
-    return gone.map { BatchID($0) }
+    return droppable.map { BatchID($0) }
   }
 
   var fields: StoredMap {

@@ -184,9 +184,9 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     return range.lowerBound + Int64(rng.below(UInt64(range.upperBound - range.lowerBound + 1)))
   }
 
-  enum Fate { case arrives, isDuplicated, isLost }
+  enum Delivery { case arrives, isDuplicated, isLost }
 
-  func fate() -> Fate {
+  func nextDelivery() -> Delivery {
     if rng.isOne(in: faults.lossOneIn) { return .isLost }
     return rng.isOne(in: faults.duplicationOneIn) ? .isDuplicated : .arrives
   }

@@ -167,7 +167,7 @@ package final class LoopbackServer {
       }
       try transaction.write(.set(LoopbackLedger.writer(write.id), writer.fields))
       var versions: [Int64] = []
-      var befores: [Int64] = []
+      var previousVersions: [Int64] = []
       for mutation in write.mutations {
         let after = documents[mutation.path] ?? nil
         let old = originals[mutation.path]?.updateTime.microseconds ?? 0
@@ -175,9 +175,10 @@ package final class LoopbackServer {
         // original.
         let isSame = after != nil && after == originals[mutation.path]
         versions.append(isSame ? old : 0)
-        befores.append(after == nil ? -old : old)
+        previousVersions.append(after == nil ? -old : old)
       }
-      try transaction.write(.set(path, LoopbackLedger.fields(results, versions, befores: befores)))
+      try transaction.write(
+        .set(path, LoopbackLedger.fields(results, versions, previousVersions: previousVersions)))
     }
     guard let taken = try store.document(at: path) else { return try droppedOutcome(of: write) }
     return (SnapshotVersion(taken.createTime), LoopbackLedger.results(taken, write.mutations))
@@ -204,10 +205,12 @@ package final class LoopbackServer {
   ) throws(DocumentStoreError) -> (version: SnapshotVersion, results: [WriteResult]) {
     let results = try write.mutations.map { mutation throws(DocumentStoreError) in
       let document = try store.document(at: mutation.path)
-      let never = SnapshotVersion(microseconds: max(1, (document?.updateTime.microseconds ?? 1) - 1))
+      let placeholderVersion = SnapshotVersion(
+        microseconds: max(1, (document?.updateTime.microseconds ?? 1) - 1))
       return WriteResult(
-        version: never, transformResults: mutation.transforms.map { document?.fields[$0.field] ?? .null },
-        versionBefore: never)
+        version: placeholderVersion,
+        transformResults: mutation.transforms.map { document?.fields[$0.field] ?? .null },
+        versionBefore: placeholderVersion)
     }
     return (version, results)
   }

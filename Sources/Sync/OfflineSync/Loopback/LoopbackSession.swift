@@ -25,7 +25,7 @@ final class LoopbackSession {
   private var targets: [TargetID: Target] = [:]
   private var changed: [DocumentPath: RemoteDocument] = [:]
   private var sentPosition: FeedPosition
-  private var needsNoResend = true
+  private var isFullySent = true
 
   init(
     _ number: Int, _ server: LoopbackServer, as user: String?,
@@ -54,8 +54,8 @@ final class LoopbackSession {
     let isResumed = target.hasLimit ? false : try resume(request, target.keys)
     if !isResumed {
       // The documents that the client has from a token or a bundle may be outdated.
-      let knowsSomething = !request.resumeToken.isEmpty || request.readTime != .none
-      if knowsSomething { send(.target(.reset, [request.id]), .none) }
+      let hasPriorState = !request.resumeToken.isEmpty || request.readTime != .none
+      if hasPriorState { send(.target(.reset, [request.id]), .none) }
       for document in answer {
         send(.document(document.path, RemoteDocument(document), updated: [request.id], removed: []), .none)
       }
@@ -124,12 +124,12 @@ final class LoopbackSession {
   }
 
   /// Marks all targets for a full resend, because some changes are unknown.
-  func resendAll() { needsNoResend = false }
+  func resendAll() { isFullySent = false }
 
   /// Sends the recorded changes, and then the version up to which they are complete.
   func flush() throws(DocumentStoreError) {
-    if !needsNoResend {
-      needsNoResend = true
+    if !isFullySent {
+      isFullySent = true
       for id in targets.keys.sorted() { try resend(id) }
       // The version is sent after all targets, because it applies to all of them.
       if !targets.isEmpty { send(.target(.noChange, [], resumeToken: token), server.version) }
@@ -140,9 +140,9 @@ final class LoopbackSession {
     var deliveries: [DocumentPath: (updated: [TargetID], removed: [TargetID])] = [:]
     var others: [DocumentPath: RemoteDocument] = [:]
     for id in targets.keys.sorted() { try compare(id, &deliveries, others: &others) }
-    for (path, telling) in deliveries.sorted(by: { ValueOrder.compare($0.key, $1.key) == .before }) {
+    for (path, recipients) in deliveries.sorted(by: { ValueOrder.compare($0.key, $1.key) == .before }) {
       let document = changed[path] ?? others[path]
-      send(.document(path, document, updated: telling.updated, removed: telling.removed), .none)
+      send(.document(path, document, updated: recipients.updated, removed: recipients.removed), .none)
     }
     changed = [:]
     send(.target(.noChange, [], resumeToken: token), server.version)

@@ -37,7 +37,7 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
   private func ask(_ request: Request) {
     remote.scheduler.run { [self] in
       guard !isClosed else { return }
-      if case .isLost = remote.fate() { return breakConnection() }
+      if case .isLost = remote.nextDelivery() { return breakConnection() }
       up?.send(request, after: remote.latency())
     }
   }
@@ -93,7 +93,7 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
     guard !isClosed else { return }
     let event = WatchStreamEvent.changed(change, version)
     let isDocument = Self.isDocument(event)
-    switch remote.fate() {
+    switch remote.nextDelivery() {
     case .isLost:
       // The break is deferred, because the session is in the middle of an operation.
       remote.scheduler.run { [weak self] in self?.breakConnection() }
@@ -159,7 +159,7 @@ final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
   private func ask(_ request: Request) {
     remote.scheduler.run { [self] in
       guard !isClosed else { return }
-      switch remote.fate() {
+      switch remote.nextDelivery() {
       case .isLost: breakConnection()
       case .arrives: up?.send(request, after: remote.latency())
       case .isDuplicated:
@@ -217,14 +217,14 @@ final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
   }
 
   private func answer(_ event: WriteStreamEvent) {
-    if case .isLost = remote.fate() { return breakConnection() }
+    if case .isLost = remote.nextDelivery() { return breakConnection() }
     down?.send(event, after: remote.latency())
   }
 
   /// Closes the stream after the answers in transit have arrived.
   private func close(with event: WriteStreamEvent) {
     up?.close()
-    if case .isLost = remote.fate() { return breakConnection() }
+    if case .isLost = remote.nextDelivery() { return breakConnection() }
     down?.send(event, after: remote.latency())
     isClosed = true
     if let number { remote.forgetWrite(number) }

@@ -54,7 +54,7 @@ extension PendingBatch {
   }
 
   /// Whether the document exists after this batch, so that a later batch can follow it.
-  func leavesDocument(_ path: DocumentPath) -> Bool {
+  func producesDocument(_ path: DocumentPath) -> Bool {
     guard let last = mutations(of: path).last?.mutation, last.precondition != .impossible else {
       return false
     }
@@ -167,7 +167,7 @@ extension PendingBatch {
 
   /// Returns the ground for later batches after this one was accepted.
   private func ground(of path: DocumentPath, after answer: Acceptance) -> PendingPrecondition {
-    guard leavesDocument(path) else { return .exists(false) }
+    guard producesDocument(path) else { return .exists(false) }
     let version = version(of: path, answer)
     return version == .none ? .impossible : .updateTime(version.timestamp)
   }
@@ -220,20 +220,20 @@ extension WriteQueue {
     of batch: PendingBatch, _ path: DocumentPath, answer: Acceptance?
   ) -> FollowerUpdates {
     guard hasFollowers(of: path), batch.changes(path) else { return FollowerUpdates() }
-    let settlement = settlement(of: batch, path, answer: answer)
-    for changed in settlement.changed { replace(changed) }
-    return settlement
+    let followerUpdates = followerUpdates(of: batch, path, answer: answer)
+    for changed in followerUpdates.changed { replace(changed) }
+    return followerUpdates
   }
 
   /// Computes the updates of the batches that follow `batch`. The cost of an answer must not grow with the
   /// number of later patches. Batches between the answered one and its next follower are therefore examined
   /// only if the remote applied the answered batch to a version other than the expected one.
-  private func settlement(
+  private func followerUpdates(
     of batch: PendingBatch, _ path: DocumentPath, answer: Acceptance?
   ) -> FollowerUpdates {
-    var settlement = FollowerUpdates()
+    var followerUpdates = FollowerUpdates()
     var answer = answer
-    var isNext = batch.leavesDocument(path)
+    var isNext = batch.producesDocument(path)
     var areRepeatable = batch.isIdempotent(path)
     var last = batch.id
     while let next = next(after: last, about: path) {
@@ -244,15 +244,15 @@ extension WriteQueue {
             || (areRepeatable && batch.wasDelivered(to: next, path, answer: accepted))
         {
           if isNext {
-            settlement.settle(next, next.settled(behind: batch, path, answer: accepted))
+            followerUpdates.settle(next, next.settled(behind: batch, path, answer: accepted))
           } else {
-            settlement.move(next.moved(behind: batch, path, answer: accepted))
+            followerUpdates.move(next.moved(behind: batch, path, answer: accepted))
           }
           // All later followers depend on this batch, so no further batch changes.
           break
         }
         answer = nil
-        settlement.settle(next, next.following(path, madeAt: nil))
+        followerUpdates.settle(next, next.following(path, madeAt: nil))
       } else if !next.changes(path) || (answer != nil && next.hasNoEffect(path)) {
         // This batch does not change the state that later batches depend on.
         continue
@@ -262,13 +262,13 @@ extension WriteQueue {
         if let follower = follower(behind: last, of: path),
           batch.wasAppliedTo(for: follower, path, answer: accepted)
         {
-          settlement.move(follower.moved(behind: batch, path, answer: accepted))
+          followerUpdates.move(follower.moved(behind: batch, path, answer: accepted))
           break
         }
         isNext = false
         areRepeatable = areRepeatable && next.isIdempotent(path)
       }
     }
-    return settlement
+    return followerUpdates
   }
 }

@@ -135,11 +135,11 @@ package struct WriteQueue: Sendable {
     return start.reduce(remote) { document, id in batches[id]?.applied(to: document) ?? document }
   }
 
-  /// Returns the local view after the remote's version changed from `old` to `new` and the batch `gone`
+  /// Returns the local view after the remote's version changed from `old` to `new` and the batch `removed`
   /// left the chain. `seen` is the view before these changes. `changed` has the earlier versions of
   /// batches that were replaced.
   func local(
-    _ new: SyncedDocument, insteadOf old: SyncedDocument, without gone: PendingBatch? = nil,
+    _ new: SyncedDocument, insteadOf old: SyncedDocument, without removed: PendingBatch? = nil,
     changed: [BatchID: PendingBatch] = [:], seen: SyncedDocument
   ) -> SyncedDocument {
     guard let chain = chains[new.path] else { return new }
@@ -150,16 +150,16 @@ package struct WriteQueue: Sendable {
     var same = seen
     same.createTime = new.createTime
     var (before, rest) = (ArraySlice<BatchID>(), chain.batches.all)
-    if let gone {
-      (before, rest) = chain.batches.split(at: gone.id)
-      if let decider = chain.decider, decider > gone.id { return same }
+    if let removed {
+      (before, rest) = chain.batches.split(at: removed.id)
+      if let decider = chain.decider, decider > removed.id { return same }
     } else if chain.decider != nil {
       return same
     }
     if let decider = chain.decider { before = before.drop { $0 < decider } }
     var states = (was: old, is: new)
     for id in before { apply(id, changed, to: &states) }
-    if let gone { states.was = gone.applied(to: states.was) }
+    if let removed { states.was = removed.applied(to: states.was) }
     for id in rest {
       if states.was.isEquivalent(states.is) { return same }
       apply(id, changed, to: &states)
@@ -191,11 +191,11 @@ package struct WriteQueue: Sendable {
   }
 
   private func brokenFollower(of path: DocumentPath, _ chain: Chain) -> BatchID? {
-    var isMade = false
+    var documentExists = false
     return chain.batches.all.compactMap { batches[$0] }.first { batch in
-      defer { isMade = isMade || batch.leavesDocument(path) }
+      defer { documentExists = documentExists || batch.producesDocument(path) }
       let isFollower = batch.follows(path)
-      return isFollower != chain.followers.contains(batch.id) || (isFollower && !isMade)
+      return isFollower != chain.followers.contains(batch.id) || (isFollower && !documentExists)
     }?.id
   }
 }

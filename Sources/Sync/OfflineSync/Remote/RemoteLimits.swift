@@ -66,9 +66,9 @@ enum RemoteLimits {
   static func admitted(
     _ version: SnapshotVersion, _ results: [WriteResult], token: [UInt8], of mutations: [Mutation]
   ) -> Answer {
-    let isTokenFine = refusal(of: token) == nil
+    let isTokenValid = refusal(of: token) == nil
     var answer = Answer(
-      version: version.isValidTime ? version : .none, results: [], token: isTokenFine ? token : [])
+      version: version.isValidTime ? version : .none, results: [], token: isTokenValid ? token : [])
     for (result, mutation) in zip(results, mutations) {
       do throws(RemoteRefusal) {
         try check(result, of: mutation)

@@ -151,7 +151,7 @@ package struct SyncView {
       }
   }
 
-  private mutating func hear(_ version: SnapshotVersion) {
+  private mutating func advanceCompleteVersion(_ version: SnapshotVersion) {
     guard version > completeVersion else { return }
     completeVersion = version
     for (path, made) in acceptedVersions where made < version { limboCandidates?.insert(path) }
@@ -199,7 +199,7 @@ package struct SyncView {
     _ changes: Changes, _ targetChange: TargetChange? = nil, at version: SnapshotVersion = .none,
     isPendingReset: Bool = false, resolvesLimbo: Bool = true
   ) -> Outcome {
-    hear(version)
+    advanceCompleteVersion(version)
     if let targetChange { take(targetChange) }
     var outcome = Outcome()
     if resolvesLimbo, !isPendingReset, isCurrent {

@@ -90,11 +90,11 @@ final class DugoutDocuments: DocumentEngine {
     try weight(inOrderOf: usersByScore.starting(.before, [.double(score)]).limited(to: .first(limit)))
   }
 
-  func ofTown(_ town: String, limit: Int) throws -> Int {
+  func usersInTown(_ town: String, limit: Int) throws -> Int {
     try weight(inOrderOf: newest(of: town).limited(to: .first(limit)))
   }
 
-  func ofTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
+  func usersInTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
     guard let moment = StoredTimestamp(microseconds: Int64(moment)) else { return -1 }
     return try weight(
       inOrderOf: newest(of: town).starting(.before, [.timestamp(moment)]).limited(to: .first(limit)))

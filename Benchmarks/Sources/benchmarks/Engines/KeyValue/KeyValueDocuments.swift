@@ -70,12 +70,12 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
             return 0
           }
         }
-        guard found != nil, let place = record.withUnsafeBytes({ PackedRecord.placeOfScore($0) }) else {
+        guard found != nil, let offset = record.withUnsafeBytes({ PackedRecord.offsetOfScore($0) }) else {
           throw BenchmarkFailure("\(Self.name) does not hold the record to update")
         }
-        let old = record.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: Double.self) }
+        let old = record.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Double.self) }
         record.withUnsafeMutableBytes {
-          $0.storeBytes(of: update.score.bitPattern.littleEndian, toByteOffset: place, as: UInt64.self)
+          $0.storeBytes(of: update.score.bitPattern.littleEndian, toByteOffset: offset, as: UInt64.self)
         }
         changes.put(update.key, record)
         if let entry = update.entry {
@@ -105,12 +105,12 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
     try weight(of: Keys.usersByScore, from: Keys.score(score), limit: limit)
   }
 
-  func ofTown(_ town: String, limit: Int) throws -> Int {
+  func usersInTown(_ town: String, limit: Int) throws -> Int {
     let prefix = Keys.town(town)
     return try weight(of: prefix, from: prefix, limit: limit)
   }
 
-  func ofTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
+  func usersInTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
     let prefix = Keys.town(town)
     return try weight(of: prefix, from: prefix + bigEndian(~UInt64(moment)), limit: limit)
   }

@@ -87,8 +87,8 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   private struct Statements {
     let get: SQLiteStatement
     let byScore: SQLiteStatement
-    let ofTown: SQLiteStatement
-    let ofTownUntil: SQLiteStatement
+    let usersInTown: SQLiteStatement
+    let usersInTownUntil: SQLiteStatement
     let posts: SQLiteStatement
 
     init(_ database: SQLiteDatabase) throws {
@@ -96,8 +96,8 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
       let users = "SELECT data FROM documents WHERE kind = 0 AND parent = 'users'"
       get = try database.prepared("SELECT data FROM documents WHERE path = ?")
       byScore = try database.prepared("\(users) AND \(score) >= ? ORDER BY \(score) LIMIT ?")
-      ofTown = try database.prepared("\(users) AND \(town) = ? ORDER BY \(moment) DESC LIMIT ?")
-      ofTownUntil = try database.prepared(
+      usersInTown = try database.prepared("\(users) AND \(town) = ? ORDER BY \(moment) DESC LIMIT ?")
+      usersInTownUntil = try database.prepared(
         "\(users) AND \(town) = ? AND \(moment) <= ? ORDER BY \(moment) DESC LIMIT ?")
       posts = try database.prepared(
         "SELECT data FROM documents WHERE kind = 1 AND \(moment) >= ? ORDER BY \(moment) LIMIT ?")
@@ -221,16 +221,16 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     }
   }
 
-  func ofTown(_ town: String, limit: Int) throws -> Int {
-    try statements.ofTown.run { select in
+  func usersInTown(_ town: String, limit: Int) throws -> Int {
+    try statements.usersInTown.run { select in
       select.bind(1, town)
       select.bind(2, limit)
       return try Self.weighInOrder(select)
     }
   }
 
-  func ofTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
-    try statements.ofTownUntil.run { select in
+  func usersInTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
+    try statements.usersInTownUntil.run { select in
       select.bind(1, town)
       select.bind(2, moment)
       select.bind(3, limit)

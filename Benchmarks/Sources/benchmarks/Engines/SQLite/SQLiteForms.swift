@@ -33,10 +33,10 @@ enum ColumnsForm: SQLiteForm {
     }
     guard let (data, id) = found else { throw BenchmarkFailure("SQLite does not hold the record to update") }
     var record = data
-    guard let place = record.withUnsafeBytes({ PackedRecord.placeOfScore($0) })
+    guard let offset = record.withUnsafeBytes({ PackedRecord.offsetOfScore($0) })
     else { throw BenchmarkFailure("a record of SQLite has no score") }
     record.withUnsafeMutableBytes {
-      $0.storeBytes(of: update.score.bitPattern.littleEndian, toByteOffset: place, as: UInt64.self)
+      $0.storeBytes(of: update.score.bitPattern.littleEndian, toByteOffset: offset, as: UInt64.self)
     }
     try database.with("UPDATE documents SET score = ?, data = ? WHERE id = ?") { change in
       change.bind(1, update.score)

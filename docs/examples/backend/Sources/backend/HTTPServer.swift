@@ -103,9 +103,9 @@ final class HTTPServer: Sendable {
 
   private func serve(_ connection: Int32, _ handler: @escaping Handler) {
     // A client that sends nothing for ten seconds is disconnected.
-    var patience = timeval(tv_sec: 10, tv_usec: 0)
-    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-    setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    var timeout = timeval(tv_sec: 10, tv_usec: 0)
+    setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
+    setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     let result = Self.read(connection)
     Task {
       let response: HTTPResponse

@@ -4,7 +4,7 @@
 
 internal import ByteStore
 
-final class Interlude: Sendable {
+final class InterleavedCommits: Sendable {
   struct Commit: Sendable {
     var edit: Edit
     /// The number of disk calls before the commit.

@@ -3,7 +3,7 @@
 package import Foundation
 import StreamBaseKit
 
-package final class HandTimer: BatchTimer {
+package final class ManualTimer: BatchTimer {
   package private(set) var delays: [TimeInterval] = []
   private var body: (() -> Void)?
 
