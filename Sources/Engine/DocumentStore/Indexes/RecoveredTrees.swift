@@ -67,7 +67,7 @@ final class RecoveredTrees {
       }
       state.indexes[place].numbers.add(made.numbers)
     }
-    state.lose(lost)
+    state.markLost(lost)
     if isFull { build(into: &state) }
   }
 
