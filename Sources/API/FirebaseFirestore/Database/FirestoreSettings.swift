@@ -228,7 +228,7 @@ extension FirestoreSettings.Values {
     guard let remote else { return nil }
     var options = SyncEngine.Options()
     options.resolver = conflicts?.resolver(for: firestore)
-    options.silence = Int64(remoteTimeLimit * 1_000_000) / 12
+    options.silenceInterval = Int64(remoteTimeLimit * 1_000_000) / 12
     if cache != .memoryEager {
       options.cacheBytesMax = UInt64(exactly: cache.size)
       for (path, bytes) in cacheBudgets {

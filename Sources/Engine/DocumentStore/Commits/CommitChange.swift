@@ -60,19 +60,12 @@ final class CommitEffects: CommitNote {
   private let recordBytes: [Int]
   /// The ids of the shapes that the commit defines. These definitions are its first operations.
   let shapes: [Int]
-  let audience: CommitAudience?
 
-  /// Creates the note. `audience` determines which changes may concern a listener; if it returns nil, every
-  /// change may.
-  init(
-    _ time: StoredTimestamp, _ changes: [CommitChange], shapes: [Int],
-    audience: ([IndexChanges.Change]) -> CommitAudience? = { _ in nil }
-  ) {
+  init(_ time: StoredTimestamp, _ changes: [CommitChange], shapes: [Int]) {
     self.time = time
     self.shapes = shapes
     indexChanges = IndexChanges(changes.map(\.indexChange))
     recordBytes = changes.map(\.recordBytes)
-    self.audience = audience(indexChanges.changes)
   }
 
   var changes: [IndexChanges.Change] { indexChanges.changes }

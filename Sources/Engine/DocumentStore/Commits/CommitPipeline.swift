@@ -95,7 +95,7 @@ final class CommitPipeline: Sendable {
         pauses?.pause(at: .published)
         complete(inProgress, succeeded: true)
         pauses?.pause(at: .settled)
-        layer.publications.notify(inProgress.audience)
+        layer.publications.notify()
         return inProgress
       } catch {
         complete(inProgress, succeeded: false)
@@ -309,19 +309,14 @@ final class CommitPipeline: Sendable {
     at time: StoredTimestamp
   ) throws(DocumentStoreError) -> CommitInProgress {
     do throws(ByteStoreError) {
-      var room = order.takeRecordBuffer()
-      let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes) { changes in
-        layer.publications.audience(of: changes, &room)
-      }
-      order.giveBack(recordBuffer: room)
+      let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes)
       let commit = try bytes.enqueue(
         encoded.batch, durability: durability(of: request), note: effects, dependencies: resolved.dependencies
       )
       let number = order.begin(commit, resolved.changes, at: time)
       return CommitInProgress(
         request: request, time: time, changes: resolved.changes, commit: commit, number: number,
-        audience: effects.audience, feedBytes: resolved.feedBytes,
-        isFeedTrimDue: resolved.feedBytes != nil && order.feed.isTrimDue)
+        feedBytes: resolved.feedBytes, isFeedTrimDue: resolved.feedBytes != nil && order.feed.isTrimDue)
     } catch {
       throw DocumentStoreError(error)
     }
@@ -412,7 +407,6 @@ package struct CommitInProgress: Sendable {
   let changes: [CommitChange]
   let commit: PendingCommit
   let number: UInt64
-  let audience: CommitAudience?
   let feedBytes: Int?
   let isFeedTrimDue: Bool
 }

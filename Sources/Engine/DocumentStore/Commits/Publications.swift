@@ -1,30 +1,15 @@
 // Queue of published commits, in commit order, for the live queries.
 //
 // `append` runs under the lock of the key directory, so a reader that takes the position together with a
-// snapshot knows which commits the snapshot has. While no observer is registered, a commit only increments a
-// counter here. The interest filter is probed before the commit is logged. A commit that concerns no listener
-// is not queued. It only updates the commit count and the time of the last commit, without the lock of the
-// queue.
-//
-// The interest filter has its own lock, because rebuilding the filter for thousands of interests and probing
-// it with large documents take long. Readers would have to wait if this work were done under the lock of the
-// key directory.
+// snapshot knows which commits the snapshot contains. While there is no observer, a commit only increments a
+// counter here.
 
 import ByteStore
 import Synchronization
 
-/// Called by the committing thread after each commit that may concern the observer, before the commit
-/// returns.
+/// Called by the committing thread after each commit, before the commit returns.
 protocol CommitObserver: AnyObject, Sendable {
   func observe()
-}
-
-/// The set of changes in one commit that may concern a listener.
-struct CommitAudience: Sendable {
-  /// Indexes of the changes that may concern a listener.
-  fileprivate var places: [Int] = []
-  /// The filter's epoch; the audience is valid until an interest is added.
-  fileprivate let epoch: UInt64
 }
 
 /// A commit that may concern a listener.
@@ -32,32 +17,25 @@ struct Publication: Sendable {
   let effects: CommitEffects
   /// Number of commits since the store was opened, including this one.
   let number: UInt64
-  /// Indexes of the changes that may concern a listener.
-  let places: [Int]
 }
 
 final class Publications: Sendable {
   private struct State {
     var queue: [Publication] = []
+    /// Time of the last commit since the first observer; nil if there was none.
+    var time: StoredTimestamp?
     weak var observer: (any CommitObserver)?
-    /// Number of interests per collection id.
+    /// The collection id of each observed view, by the number of the view.
+    var views: [Int: String] = [:]
+    /// Number of observed views per collection id.
     var collectionIDs: [String: Int] = [:]
   }
 
-  /// The value of `time` if there was no commit.
-  private static let noTime = Int64.min
-
   private let state = Locked(State())
-  private let filter = TryLock(InterestFilter())
-  // The atomics below are read without a lock. `hasObserver` is written under the lock of `state`, and
-  // `epoch` under the lock of the filter. `commitCount` and `time` are written by one commit at a time, and
-  // `observe` also resets `time`.
+  // Both are read without the lock. `hasObserver` is written under the lock, and `commitCount` by one commit
+  // at a time.
   private let hasObserver = Atomic(false)
-  /// The interest filter's epoch.
-  private let epoch = Atomic<UInt64>(0)
   private let commitCount = Atomic<UInt64>(0)
-  /// Time of the last commit while an observer is registered.
-  private let time = Atomic(Publications.noTime)
 
   var isObserved: Bool { hasObserver.load(ordering: .acquiring) }
 
@@ -66,119 +44,78 @@ final class Publications: Sendable {
     isObserved && state.withLock { $0.collectionIDs[collectionID] != nil }
   }
 
-  /// Number of commits since the store was opened. If the position is read together with a snapshot, it is
-  /// the number of commits in the snapshot.
+  /// Number of commits since the store was opened. Read together with a snapshot, it counts the commits in
+  /// the snapshot.
   var position: UInt64 { commitCount.load(ordering: .acquiring) }
 
-  /// Time of the last commit. Nil if a commit that may concern a listener is still queued, or if nothing was
-  /// committed since the first observer was registered.
+  /// Time of the last commit. Nil if a commit is still queued, or if no commit was made since the first
+  /// observer.
   var timeIfQueueIsEmpty: StoredTimestamp? {
-    state.withLock { isObserved && $0.queue.isEmpty ? lastTime : nil }
+    state.withLock { isObserved && $0.queue.isEmpty ? $0.time : nil }
   }
 
-  private var lastTime: StoredTimestamp? {
-    StoredTimestamp(microseconds: time.load(ordering: .acquiring))
-  }
+  // MARK: Observers
 
-  // MARK: Followers
-
-  /// Registers an observer for the commits that may concern the interest, starting with the first commit
-  /// after any snapshot that is taken from now on. From now on, commits also record the previous states of
-  /// documents in collections with the interest's id. The registration ends with a call to `stopObserving`
-  /// with this number.
-  func observe(_ interest: LiveInterest, number: Int, observer: any CommitObserver) {
-    filter.withLock { filter in
-      filter.insert(interest, number: number)
-      // Invalidates audiences that were computed earlier. The epoch is stored under the filter's lock, so
-      // that no audience can have a newer epoch than the stored one.
-      epoch.store(filter.epoch, ordering: .releasing)
-    }
+  /// Queues the commits for the observer, starting with the first commit after any snapshot taken from now
+  /// on. The previous states of documents in collections with this id are recorded. Ends with `stopObserving`
+  /// of the same number.
+  func observe(_ collectionID: String, number: Int, observer: any CommitObserver) {
     state.withLock { state in
+      if !isObserved { state.time = nil }
       state.observer = observer
-      state.collectionIDs[interest.collectionID, default: 0] += 1
-      if !isObserved { time.store(Self.noTime, ordering: .releasing) }
+      state.views[number] = collectionID
+      state.collectionIDs[collectionID, default: 0] += 1
       hasObserver.store(true, ordering: .releasing)
     }
   }
 
   func stopObserving(number: Int) {
-    guard let interest = filter.withLock({ $0.remove(number: number) }) else { return }
-    let isLast = state.withLock { state in
-      let count = state.collectionIDs[interest.collectionID] ?? 0
-      state.collectionIDs[interest.collectionID] = count > 1 ? count - 1 : nil
-      return state.collectionIDs.isEmpty
+    state.withLock { state in
+      guard let collectionID = state.views.removeValue(forKey: number) else { return }
+      let count = state.collectionIDs[collectionID] ?? 0
+      state.collectionIDs[collectionID] = count > 1 ? count - 1 : nil
+      if state.views.isEmpty { stopObserving(&state) }
     }
-    if isLast { stopObservingAll() }
   }
 
-  func stopObservingAll() {
-    filter.withLock { $0.removeAll() }
-    state.withLock { state in
-      state.observer = nil
-      state.queue = []
-      state.collectionIDs = [:]
-      hasObserver.store(false, ordering: .releasing)
-    }
+  func stopObservingAll() { state.withLock { stopObserving(&$0) } }
+
+  private func stopObserving(_ state: inout State) {
+    state.observer = nil
+    state.queue = []
+    state.views = [:]
+    state.collectionIDs = [:]
+    hasObserver.store(false, ordering: .releasing)
   }
 
   // MARK: Commits
 
-  /// Probes the interest filter for the changes that may concern a listener. Call this before the commit is
-  /// logged. Returns nil if the filter's lock is held by another thread; the commit may then concern every
-  /// listener. `scratch` is scratch space for the bytes of values.
-  func audience(of changes: [IndexChanges.Change], _ scratch: inout [UInt8]) -> CommitAudience? {
-    guard isObserved else { return nil }
-    return filter.withLockIfAvailable { filter in
-      var audience = CommitAudience(epoch: filter.epoch)
-      unsafe changes.withUnsafeBufferPointer { changes in
-        guard let first = changes.baseAddress else { return }
-        for place in changes.indices where unsafe filter.mayMatch(first + place, &scratch) {
-          audience.places.append(place)
-        }
-      }
-      return audience
-    }
-  }
-
   func append(_ effects: CommitEffects) {
     let number = commitCount.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
     guard isObserved else { return }
-    if concernsNoListener(effects.audience) {
-      return time.store(effects.time.microseconds, ordering: .releasing)
-    }
-    let places = places(effects.audience) ?? Array(effects.changes.indices)
     state.withLock { state in
-      time.store(effects.time.microseconds, ordering: .releasing)
-      // The last observer may have been removed since the check above.
-      guard isObserved, state.observer != nil, !places.isEmpty else { return }
-      state.queue.append(Publication(effects: effects, number: number, places: places))
+      // The last observer may have left since the check above.
+      guard isObserved, state.observer != nil else { return }
+      state.time = effects.time
+      // A commit that changes only the store's own keys changes no document.
+      guard !effects.changes.isEmpty else { return }
+      state.queue.append(Publication(effects: effects, number: number))
     }
   }
 
-  /// Moves all queued commits to `commits`. The queue keeps the storage of the passed array for later
-  /// commits. Returns the time of the last commit, including commits that concern no listener.
+  /// Moves all queued commits to `commits`, and keeps the storage of `commits` for later ones. Returns the
+  /// time of the last commit.
   func take(_ commits: inout [Publication]) -> StoredTimestamp? {
-    precondition(commits.isEmpty, "the earlier publications were processed")
+    precondition(commits.isEmpty, "the commits that were taken before have been applied")
     return state.withLock { state in
       swap(&state.queue, &commits)
-      return lastTime
+      return state.time
     }
   }
 
-  /// Notifies the observer after a commit that may concern it.
-  func notify(_ audience: CommitAudience? = nil) {
-    // The epoch only grows, so an audience that was outdated in `append` is still outdated here. The commit
-    // that was queued then is not skipped.
-    guard isObserved, !concernsNoListener(audience) else { return }
+  /// Notifies the observer after a commit.
+  func notify() {
+    guard isObserved else { return }
     state.withLock { $0.observer }?.observe()
-  }
-
-  private func concernsNoListener(_ audience: CommitAudience?) -> Bool { places(audience)?.isEmpty == true }
-
-  /// Returns the indexes of the changes that may concern a listener. Returns nil if there is no audience, or
-  /// if an interest was added since the audience was computed.
-  private func places(_ audience: CommitAudience?) -> [Int]? {
-    guard let audience, audience.epoch == epoch.load(ordering: .acquiring) else { return nil }
-    return audience.places
   }
 }

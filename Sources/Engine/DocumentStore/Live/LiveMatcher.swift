@@ -2,6 +2,21 @@
 
 import ByteStore
 
+/// The scope of a view as a hash key.
+private enum LiveScopeKey: Hashable {
+  case collection(RecordKey)
+  case group(RecordKey)
+  case document(RecordKey)
+
+  init(_ scope: StructuredQuery.Scope) {
+    switch scope {
+    case .collection(let collection): self = .collection(RecordKey(DocumentKey.beginning(of: collection)))
+    case .collectionGroup(let id): self = .group(RecordKey(Array(id.utf8)))
+    case .document(let path): self = .document(RecordKey(DocumentKey.encode(path)))
+    }
+  }
+}
+
 /// The registration of a view in the matcher. A view whose anchors have changed gets a new registration.
 final class LiveMatcherEntry {
   let view: LiveView

@@ -1,7 +1,7 @@
 // All queries with listeners, and how their results are updated after each commit.
 //
-// 1. Take the commits that may concern a listener and that were published since the last time (Publications).
-//    This runs in the committing thread.
+// 1. Take the commits that were published since the last time (Publications). This runs in the committing
+//    thread.
 // 2. Find the views that each change may concern (LiveMatcher).
 // 3. Apply the change to each of these views (LiveView). If a limit needs more documents, run the query
 //    again.
@@ -117,7 +117,7 @@ final class LiveQueries: CommitObserver {
       state.matcher.insert(view)
       // Observe commits before running the query, because all commits that the query does not see must arrive
       // here.
-      publications.observe(view.interest, number: view.number, observer: self)
+      publications.observe(view.collectionID, number: view.number, observer: self)
       return (view, true)
     }
     if isNew {
@@ -283,7 +283,7 @@ final class LiveQueries: CommitObserver {
     var visits = 0
     defer { state.visits += visits }
     for commit in commits {
-      for place in commit.places {
+      for place in commit.effects.changes.indices {
         let views = state.matcher.views(concernedBy: commit.effects.changes[place])
         guard !views.isEmpty else { continue }
         visits += views.count

@@ -73,11 +73,6 @@ final class LiveView {
     return fixedAnchors.map { $0.narrowed(by: windowAnchor) }
   }
 
-  /// The view's interest. Unlike `anchors`, it is fixed while the view has listeners.
-  var interest: LiveInterest {
-    LiveInterest(scope: run.scope, collectionID: collectionID, anchors: fixedAnchors)
-  }
-
   func noteRegistered() { needsReregistration = false }
 
   /// Frees the view's documents. Call this when the last listener has left: other objects may still refer to
