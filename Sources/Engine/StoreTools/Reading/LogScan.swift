@@ -33,7 +33,7 @@ struct LogScan {
     }
   }
 
-  /// What the headers and the manifest say about a log.
+  /// The facts about a log that the headers and the manifest state.
   struct Expectation {
     var fileID: RandomID
     var capacity: UInt64

@@ -22,7 +22,7 @@ struct SegmentSource {
   let file: TolerantFile
   private let platform: Platform
 
-  /// What other files say about a segment. It helps to read a damaged one.
+  /// Information about a segment from other files. It helps to read a damaged segment.
   struct Hints {
     /// The manifest's entry for the segment.
     var entry: Manifest.Segment?
