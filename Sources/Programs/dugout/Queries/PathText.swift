@@ -88,7 +88,7 @@ enum PathArgument {
     guard StorePath.isValidPath(text) else {
       throw CommandFailure(
         code: .usage,
-        message: "The path \(StorePath.shown(text)) has a NUL in it, and no file has such a name.")
+        message: "The path \(StorePath.escaped(text)) has a NUL in it, and no file has such a name.")
     }
     return text
   }
