@@ -40,7 +40,7 @@ class Timetable: Object {
   func takeFields(_ fields: [String: Any]) { remembered += 1 }
   func takeOff() { remembered += 1 }
   func takeOffWhole() { remembered += 1 }
-  func land(_ flight: Flight, _ error: (any Error)?) { remembered += 1 }
+  func land(_ flight: InFlightWrite, _ error: (any Error)?) { remembered += 1 }
   func stored(_ property: Property) -> Any? { nil }
   func encoded(_ property: Property) -> Any? { nil }
   func collectFiles(into container: UploadContainer, _ prefix: String) { remembered += 1 }
