@@ -67,7 +67,7 @@ import Testing
   /// Regression: from a hundred thousand documents on, the progress line wrapped and only its last row was
   /// erased. A long import therefore left thousands of rows.
   @Test func progressTakesOneRow() throws {
-    let pace = ProgressLine.pace(documents: 123_456, seconds: 10, done: 123, begun: 0, of: 1000)
+    let pace = ProgressLine.pace(documents: 123_456, seconds: 10, done: 123, doneAtStart: 0, of: 1000)
     let bar = { (full: Int, cells: Int) in
       "[" + String(repeating: "#", count: full) + String(repeating: ".", count: cells - full) + "]"
     }
