@@ -4,7 +4,7 @@ import FirebaseFirestore
 import Foundation
 import Testing
 
-@Suite struct ListenerTests {
+@Suite(.timeLimit(.minutes(5))) struct ListenerTests {
   // MARK: Events
 
   @Test func theFirstSnapshotIsCompleteAndLaterSnapshotsListChanges() async throws {
@@ -256,7 +256,7 @@ import Testing
         log.add("listener \(listener) \(n)")
         guard listener == 2, n == 1 else { return }
         held.add(NSNull(), nil)
-        resume.wait()
+        _ = resume.wait(timeout: .now() + 60)
       }
     }
     _ = firestore.addSnapshotsInSyncListener {
@@ -332,7 +332,7 @@ import Testing
     let database = try TestDatabase()
     let queue = database.firestore.settings.dispatchQueue
     let (log, resume) = (Log(), DispatchSemaphore(value: 0))
-    queue.async { resume.wait() }
+    queue.async { _ = resume.wait(timeout: .now() + 60) }
     let registration = database.firestore.collection("__bad__").addSnapshotListener { _, error in
       log.add("told \(error == nil)")
     }

@@ -1,4 +1,4 @@
-// Waits for events of transfers.
+// Waits for events of transfers. The end of the test's task, such as by a time limit, also ends a wait.
 
 import ByteStore
 
@@ -9,38 +9,30 @@ extension StorageObservableTask {
   func reaches(
     _ statuses: StorageTaskStatus..., where condition: @escaping (StorageTaskSnapshot) -> Bool = { _ in true }
   ) async {
-    let isReached = Locked(false)
-    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-      for status in statuses {
-        observe(status) { snapshot in
-          guard condition(snapshot) else { return }
-          let wasReached = isReached.withLock { isReached in
-            defer { isReached = true }
-            return isReached
-          }
-          if !wasReached { done.resume() }
-        }
-      }
+    let (events, continuation) = AsyncStream<Void>.makeStream()
+    for status in statuses {
+      observe(status) { snapshot in if condition(snapshot) { continuation.yield() } }
     }
+    for await _ in events { return }
   }
 }
 
 extension StorageTask {
   /// Returns when at least `bytes` bytes are transferred.
   func completes(_ bytes: Int64) async {
-    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-      transfer.whenCompleted(bytes) { done.resume() }
-    }
+    let (events, continuation) = AsyncStream<Void>.makeStream()
+    transfer.whenCompleted(bytes) { continuation.yield() }
+    for await _ in events { return }
   }
 }
 
 extension StorageDownloadTask {
   /// Cancels the download. Returns when its worker has discarded the received bytes.
   func cancelAndDiscard() async {
-    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-      // The transfer calls this closure after the cleanup, on the same serial queue.
-      transfer.whenEnded(of: self) { _ in done.resume() }
-      cancel()
-    }
+    let (events, continuation) = AsyncStream<Void>.makeStream()
+    // The transfer calls this closure after the cleanup, on the same serial queue.
+    transfer.whenEnded(of: self) { _ in continuation.yield() }
+    cancel()
+    for await _ in events { return }
   }
 }

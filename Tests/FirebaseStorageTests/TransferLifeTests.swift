@@ -391,9 +391,9 @@ struct TransferLifeTests {
       var step = TransferStep.more
       while failure == nil, step != .none {
         if step == .waiting {
-          await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-            worker.whenChanged { done.resume() }
-          }
+          let (events, continuation) = AsyncStream<Void>.makeStream()
+          worker.whenChanged { continuation.yield() }
+          for await _ in events { break }
         }
         do throws(StorageError) { step = try worker.advance() } catch { failure = error }
       }

@@ -4,11 +4,11 @@
 //   the generations are equal     the local copy is current
 //   the generations differ, or    the content is fetched, verified and stored
 //   the local copy is damaged
-//   the remote does not answer    the local copy is the answer; without one, the search retries while it has
+//   the remote does not answer    the local copy is the answer; without one, the search retries until its
 //                                 timeout, and resumes after the bytes that have arrived
-//   the app stops, the timeout   the part of a large content that has arrived stays staged; a later search
-//   is used up, or the store      for that generation verifies it and resumes there, unless another search
-//   fails                         uses it
+//   the app stops, the timeout    the part of a large content that has arrived stays staged; a later search
+//   expires, or the store fails   for that generation verifies it and resumes there, unless another search
+//                                 uses it
 //   the caller cancels, or the    the part that has arrived is deleted
 //   staging file itself fails
 //   the object is deleted, or     parts that earlier searches left are deleted

@@ -207,7 +207,7 @@ struct BlobMachine: StateMachine {
     if answers != watched.answersAtStart || held.contains(number) || isReverted {
       return startTimeout(number)
     }
-    // The timer has timerFired, so `endWatch` does not have to stop it.
+    // The timer has fired, so `endWatch` does not have to stop it.
     self.watched[number]?.timeout = nil
     endWatch(number, .failure(.overdue(blockingError(of: number))))
   }

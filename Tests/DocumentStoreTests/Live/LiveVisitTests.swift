@@ -57,7 +57,7 @@ import Testing
     #expect(try visits { try store.commit([.set(path("halls4", "a"), StoredMap())]) } == 1)
   }
 
-  private static let allocationsForListenersMax = 15.0
+  private static let allocationsForListenersMax = 16.0
 
   @Test(.enabled(if: allocations_are_counted()))
   func allocationsOfAnUnrelatedCommitDoNotGrowWithListeners() throws {
@@ -96,9 +96,9 @@ import Testing
     func message(_ id: String, _ user: Int64) -> Mutation {
       .set(path("rooms", id), StoredMap([("kind", .string("message")), ("user", .integer(user))]))
     }
-    #expect(try visits { try store.commit([message("a", 17)]) } == 0)
     // The first view was registered under the condition that all views have in common, because no other view
-    // existed at that time.
+    // existed at that time. Every message therefore visits it.
+    #expect(try visits { try store.commit([message("a", 17)]) } == 1)
     #expect(try visits { try store.commit([message("b", 18)]) } == 2)
     let read = StoredMap([
       ("kind", .string("message")), ("readers", .array([.integer(5), .integer(7), .integer(8)])),

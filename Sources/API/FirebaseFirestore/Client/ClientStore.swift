@@ -226,16 +226,20 @@ package final class ClientStore: Sendable {
 
   // MARK: Listeners
 
+  /// The maximum number of attempts of `whenInSync`. Under a load that never lets the listeners catch up, the
+  /// call then comes in the middle of a round, which is better than never.
+  private static let inSyncAttemptsMax = 20
+
   /// Runs `body` on `queue`, the serial queue of the listeners, at a time when all listeners have received
   /// the same commits. Must be called on the acknowledgement queue.
-  func whenInSync(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+  func whenInSync(on queue: DispatchQueue, attempt: Int = 1, _ body: @escaping @Sendable () -> Void) {
     guard let documents = openView?.store else { return queue.async(execute: body) }
     documents.afterLiveResults { offerCount in
       queue.async { [self] in
         // A snapshot that waits on the queue is replaced by the snapshot of a later commit. If this may have
         // happened, some listeners have received that commit and others have not.
-        guard documents.liveOfferCount == offerCount else {
-          return acknowledgements.async { [self] in whenInSync(on: queue, body) }
+        guard documents.liveOfferCount == offerCount || attempt == Self.inSyncAttemptsMax else {
+          return acknowledgements.async { [self] in whenInSync(on: queue, attempt: attempt + 1, body) }
         }
         body()
       }

@@ -61,7 +61,8 @@ struct RemoteAggregate: Sendable {
     var backoff = backoff
     let pause = backoff.next()
     Timeouts.queue.asyncAfter(deadline: .now() + .microseconds(Int(pause))) { [backoff] in
-      send(attempt: attempt + 1, backoff)
+      // The app's remote may block, which the queue of timeouts must not.
+      DispatchQueue.global().async { send(attempt: attempt + 1, backoff) }
     }
   }
 }
