@@ -154,7 +154,7 @@ extension BallcapTests {
       let time = CachedDocument.now
       while CachedDocument.now == time {}
       let behind = try #require(unknown.refreshed(at: nil))
-      #expect(!before.resolves(unknown) && behind.resolves(unknown))
+      #expect(!before.canReplace(unknown) && behind.canReplace(unknown))
       // A deleted document does not reappear.
       try await ada.delete()
       _ = try Document<User>(snapshot: old)

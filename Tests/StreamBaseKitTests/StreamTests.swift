@@ -426,7 +426,7 @@ extension StreamBaseKitTests {
     }
 
     @Test func changesByADelegateDuringABatchFormALaterBatch() async throws {
-      final class Meddler: StreamChangeRecorder {
+      final class ReentrantDelegate: StreamChangeRecorder {
         weak var stream: TransientStream?
         override func streamItemsDeleted(_ paths: [IndexPath]) {
           super.streamItemsDeleted(paths)
@@ -435,20 +435,20 @@ extension StreamBaseKitTests {
       }
       let stream = TransientStream()
       stream.reset([Note("a"), Note("b")])
-      let meddler = Meddler()
-      stream.delegate = meddler
-      meddler.stream = stream
-      _ = meddler.take()
+      let delegate = ReentrantDelegate()
+      stream.delegate = delegate
+      delegate.stream = stream
+      _ = delegate.take()
       stream.reset([Note("c")])
       #expect(
-        meddler.take() == [
+        delegate.take() == [
           .batch(deleted: paths(0, 1), added: paths(0)), .batch(deleted: [], added: paths(1)),
         ])
     }
 
     /// A delegate that calls `meddle` within its first notifications, so that items change during a
     /// notification.
-    private final class Meddler: StreamChangeRecorder {
+    private final class ReentrantDelegate: StreamChangeRecorder {
       var meddle: () -> Void = {}
       /// Whether a batch is being delivered; `nested` counts the batches and reports that begin during
       /// another batch.
@@ -492,16 +492,16 @@ extension StreamBaseKitTests {
     @Test func delegateCallsDuringABatchRunAfterIt() {
       let stream = TransientStream()
       stream.add(Note("b"))
-      let meddler = Meddler()
-      stream.delegate = meddler
-      meddler.meddle = { [unowned stream] in stream.handleItemChanged(stream[0]) }
-      _ = meddler.take()
+      let delegate = ReentrantDelegate()
+      stream.delegate = delegate
+      delegate.meddle = { [unowned stream] in stream.handleItemChanged(stream[0]) }
+      _ = delegate.take()
       stream.add(Note("c"))
-      #expect(meddler.nested == 0)
+      #expect(delegate.nested == 0)
       #expect(
-        meddler.take() == [.batch(deleted: [], added: paths(1)), .changed(paths(0)), .changed(paths(0))])
+        delegate.take() == [.batch(deleted: [], added: paths(1)), .changed(paths(0)), .changed(paths(0))])
       stream.handleItemChanged(stream[1])
-      #expect(meddler.take() == [.changed(paths(1))])
+      #expect(delegate.take() == [.changed(paths(1))])
     }
 
     @Test func unionDelegateCallsDuringABatchAreReportedAfterIt() {
@@ -509,14 +509,14 @@ extension StreamBaseKitTests {
       second.add(Note("b"))
       let union = UnionStream(sources: first, second)
       union.batchDelay = nil
-      let meddler = Meddler()
-      union.delegate = meddler
-      meddler.meddle = { [unowned second] in second.handleItemChanged(second[0]) }
-      _ = meddler.take()
+      let delegate = ReentrantDelegate()
+      union.delegate = delegate
+      delegate.meddle = { [unowned second] in second.handleItemChanged(second[0]) }
+      _ = delegate.take()
       first.add(Note("a"))
-      #expect(meddler.nested == 0)
+      #expect(delegate.nested == 0)
       #expect(
-        meddler.take() == [.batch(deleted: [], added: paths(0)), .changed(paths(1)), .changed(paths(1))])
+        delegate.take() == [.batch(deleted: [], added: paths(0)), .changed(paths(1)), .changed(paths(1))])
     }
 
     @Test func aUnionWithALimitZeroStreamNotifiesOnTheCallbackQueue() async {

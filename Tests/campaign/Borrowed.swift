@@ -75,7 +75,7 @@ enum Borrowed: Campaign {
     ])
   }
 
-  // MARK: Questions
+  // MARK: Query cases
 
   private struct QueryCase {
     var name: String

@@ -244,7 +244,7 @@ struct SoakRun {
     Double(watched.counters.totalBytesWritten) / Double(max(1, frames))
   }
 
-  // MARK: What is told
+  // MARK: Reporting
 
   var table: String {
     let titles = [

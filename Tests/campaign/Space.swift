@@ -282,7 +282,7 @@ enum Space: Campaign {
     }
   }
 
-  // MARK: What is told
+  // MARK: Reporting
 
   private struct Row {
     static let titles = [

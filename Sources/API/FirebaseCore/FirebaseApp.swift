@@ -1,7 +1,7 @@
 // An app: a name, its options, and the teardowns that `delete` runs.
 //
-// A name is free, taken, or deleting. `configure` changes a free name to taken. `delete` changes a taken name
-// to deleting. While a name is deleting, no app is found under it, and no app can be configured with it. The
+// A name is free, taken, or being deleted. `configure` takes a free name, and `delete` begins to delete a taken
+// name. While a name is being deleted, no app is found under it, and no app can be configured with it. The
 // name becomes free again when all teardowns have run, before `delete` calls its completion.
 
 import ByteStore

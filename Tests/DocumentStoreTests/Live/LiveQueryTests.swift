@@ -16,7 +16,7 @@ import Testing
 
   /// Records each received state as text, such as "a1 b2: +a@0 +b@1". The documents come first, followed by
   /// the changes with their old and new indexes.
-  private final class Told: Sendable {
+  private final class Deliveries: Sendable {
     private let states = Locked<[String]>([])
 
     func handler(_ also: @escaping @Sendable () -> Void = {}) -> LiveHandler {
@@ -68,8 +68,8 @@ import Testing
   }
 
   /// Registers a listener. Returns the registration and a recorder of the states that the listener receives.
-  private func listen(_ query: StructuredQuery) throws -> (Told, LiveRegistration) {
-    let told = Told()
+  private func listen(_ query: StructuredQuery) throws -> (Deliveries, LiveRegistration) {
+    let told = Deliveries()
     return (told, try store.listen(to: query, on: queue, told.handler()))
   }
 
@@ -269,7 +269,7 @@ import Testing
 
   @Test func removalInsideAHandlerStopsFurtherCalls() throws {
     let registration = Locked<LiveRegistration?>(nil)
-    let told = Told()
+    let told = Deliveries()
     queue.suspend()
     let made = try store.listen(
       to: byNumber(), on: queue, told.handler { registration.withLock { $0 }?.remove() })
@@ -282,8 +282,8 @@ import Testing
   }
 
   @Test func aHandlerMayListenAndCommit() throws {
-    let told = Told()
-    let inner = Told()
+    let told = Deliveries()
+    let inner = Deliveries()
     let hasListened = Locked(false)
     let store = store, queue = queue
     let query = try byNumber()

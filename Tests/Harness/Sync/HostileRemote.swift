@@ -149,7 +149,7 @@ final class HostileRemote: Remote, @unchecked Sendable {
     return .answered(version, results, token: token)
   }
 
-  // MARK: Questions
+  // MARK: Requests
 
   func documents(
     at paths: [DocumentPath], as user: String?,

@@ -233,7 +233,7 @@ final class RemoteClient: FirestoreClient {
   // The blocking reads below use the local cache only, and never wait for the remote.
 
   func documentNow(at path: DocumentPath, source: ReadSource, after write: UInt64) throws -> ViewedDocument {
-    guard source != .server else { throw RemoteReads.blockingServerRead }
+    guard source != .server else { throw RemoteReads.blockingServerReadError }
     let viewed = try store.readBlocking(after: write) { view throws(DocumentStoreError) in
       try view.record(at: path, source: .cache)
     }
@@ -247,7 +247,7 @@ final class RemoteClient: FirestoreClient {
   func documentsNow(
     _ query: StructuredQuery, source: ReadSource, after write: UInt64
   ) throws -> ViewedDocuments {
-    guard source != .server else { throw RemoteReads.blockingServerRead }
+    guard source != .server else { throw RemoteReads.blockingServerReadError }
     return try store.readBlocking(after: write) { view throws(DocumentStoreError) in
       try view.documents(query, source: .cache)
     }

@@ -6,7 +6,7 @@ import OfflineSync
 
 enum RemoteReads {
   /// The error of a blocking read with source `server`. Blocking reads never wait for a remote.
-  static var blockingServerRead: any Error {
+  static var blockingServerReadError: any Error {
     FirestoreErrors.make(
       .unavailable,
       "read(source: .server) does not wait for the remote. Use getDocument(source:) or getDocuments(source:)."

@@ -132,7 +132,7 @@ public final class Firestore: NSObject, Sendable {
     guard let remote = settings.clientRemote(of: self) else {
       return LocalClient(place(settings), durability)
     }
-    return RemoteClient(place(settings), durability, choice: remote)
+    return RemoteClient(place(settings), durability, remote: remote)
   }
 
   private func place(_ settings: FirestoreSettings.Values) -> StoreAddress {

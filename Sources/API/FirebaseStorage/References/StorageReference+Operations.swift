@@ -15,7 +15,7 @@ extension StorageReference {
 
   /// Reads the metadata of the object.
   public func getMetadata(completion: @escaping (StorageMetadata?, (any Error)?) -> Void) {
-    answer(completion, later: { [self] finish throws(StorageError) in try performMetadata(finish) })
+    answer(completion, later: { [self] finish throws(StorageError) in try readMetadata(finish) })
   }
 
   /// Reads the metadata of the object.
@@ -25,7 +25,7 @@ extension StorageReference {
 
   /// Reads the metadata of the object.
   nonisolated(nonsending) public func getMetadata() async throws -> StorageMetadata {
-    try await answered(later: { [self] finish throws(StorageError) in try performMetadata(finish) })
+    try await answered(later: { [self] finish throws(StorageError) in try readMetadata(finish) })
   }
 
   /// Sets the values that are present in `metadata`. Clears the values that `metadata` contained when it was
@@ -54,7 +54,7 @@ extension StorageReference {
     })
   }
 
-  private func performMetadata(_ finish: @escaping Finish<StorageMetadata>) throws(StorageError) {
+  private func readMetadata(_ finish: @escaping Finish<StorageMetadata>) throws(StorageError) {
     let notFound = notFound
     try known { found in
       finish(
@@ -124,7 +124,7 @@ extension StorageReference {
   /// Returns a URL that contains the object's first token and thereby grants read access to the object.
   public func downloadURL(completion: @escaping (URL?, (any Error)?) -> Void) {
     answer(
-      completion, later: { [self] finish throws(StorageError) in try performDownloadURL(finish) })
+      completion, later: { [self] finish throws(StorageError) in try readDownloadURL(finish) })
   }
 
   /// Returns a download URL of the object. `reference(for:)` accepts this URL.
@@ -134,11 +134,11 @@ extension StorageReference {
 
   /// Returns a download URL of the object. `reference(for:)` accepts this URL.
   nonisolated(nonsending) public func downloadURL() async throws -> URL {
-    try await answered(later: { [self] finish throws(StorageError) in try performDownloadURL(finish) }
+    try await answered(later: { [self] finish throws(StorageError) in try readDownloadURL(finish) }
     )
   }
 
-  private func performDownloadURL(_ finish: @escaping Finish<URL>) throws(StorageError) {
+  private func readDownloadURL(_ finish: @escaping Finish<URL>) throws(StorageError) {
     try known { [self] found in finish(found.flatMap { tokens(of: $0) }.flatMap { downloadURL($0) }) }
   }
 

@@ -217,7 +217,7 @@ final class Transfer: Sendable {
         fail(error)
       }
     }
-    if !isDone { failAfterClose() }
+    if !isDone { failBecauseAppWasDeleted() }
   }
 
   /// Returns the slot and waits until the worker can continue.
@@ -248,7 +248,7 @@ final class Transfer: Sendable {
 
   /// Fails the transfer because its app was deleted. Staged parts are kept. If the transfer had already
   /// ended, does nothing, because the staged parts were handled when it ended.
-  private func failAfterClose() {
+  private func failBecauseAppWasDeleted() {
     let isLeft = state.withLock { state in
       guard !state.machine.isOver else { return false }
       state.error = .cancelled

@@ -54,7 +54,7 @@ extension ByteStore {
   /// Waits until no commit, flush, backup or preparation of a log file is in progress. Queued commits are led
   /// by their own thread or by this thread. If a commit was enqueued and its thread never finishes it, only
   /// this thread can lead it.
-  private func waitUntilIdle() -> CloseKind {
+  private func beginClose() -> CloseKind {
     while true {
       let turn = state.withLock(
         when: { !$0.isLeading && !($0.queue.isEmpty && $0.isBusyWithFiles) }
@@ -113,7 +113,7 @@ extension ByteStore {
     guard !options.isReadOnly else { return abandon() }
     beginClosing()
     let failure = writeUpperLayerPages()
-    let turn = waitUntilIdle()
+    let turn = beginClose()
     guard turn != .alreadyClosed else { return }
     defer { lock.release() }
     try writer.withLock { writer throws(ByteStoreError) in

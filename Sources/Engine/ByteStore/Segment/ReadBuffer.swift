@@ -193,7 +193,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   private mutating func place(_ new: EntryDictionary) -> Bool {
     guard new !== currentBlock.dictionary else { return true }
     for place in others.indices where others[place].dictionary === new {
-      shrinkCurrentBlock()
+      shrinkLargeBlock()
       swap(&currentBlock, &others[place])
       return true
     }
@@ -211,7 +211,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   /// Switches to a new block. If the maximum number of blocks exists, switches to one of them, whose
   /// dictionary will be replaced.
   private mutating func switchBlock() {
-    shrinkCurrentBlock()
+    shrinkLargeBlock()
     guard others.count + 1 == Self.blocksMax else {
       others.append(currentBlock)
       currentBlock = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin))
@@ -223,7 +223,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
 
   /// Frees the current block if it is large, so that large entries of several segments are never in memory at
   /// the same time.
-  private mutating func shrinkCurrentBlock() {
+  private mutating func shrinkLargeBlock() {
     guard unsafe currentBlock.memory.count > Self.outputStart + Self.capacityKept else { return }
     unsafe free(currentBlock.memory.baseAddress)
     currentBlock = unsafe DecodeBlock(memory: Self.makeMemory(outputCapacity: Self.capacityMin))

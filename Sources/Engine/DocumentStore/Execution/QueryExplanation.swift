@@ -87,14 +87,14 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     let milliseconds = Double(nanoseconds) / 1e6
     let digits = (milliseconds * 1000).rounded() / 1000
     return """
-      \(Self.count(results, "result")) from \(Self.count(entriesRead, "index entry", many: "index entries")) \
+      \(Self.count(results, "result")) from \(Self.count(entriesRead, "index entry", plural: "index entries")) \
       and \(Self.count(documentsRead, "document")) in \(digits) ms
       """
   }
 
   public var description: String { "\(plan)\n\(summary)" }
 
-  private static func count(_ number: Int, _ one: String, many: String? = nil) -> String {
-    "\(number) \(number == 1 ? one : many ?? one + "s")"
+  private static func count(_ number: Int, _ one: String, plural: String? = nil) -> String {
+    "\(number) \(number == 1 ? one : plural ?? one + "s")"
   }
 }

@@ -61,7 +61,7 @@ struct OrderedIndexCursor: ~Copyable {
 
   /// The ordinal of the key that was passed last.
   var ordinal: UInt32 {
-    defer { keepTreeAlive() }
+    defer { endRead() }
     let (leaf, index) = last
     return leaf.value(at: index)
   }
@@ -69,7 +69,7 @@ struct OrderedIndexCursor: ~Copyable {
   /// The key that was passed last. Valid until the cursor is used again.
   @_lifetime(&self)
   mutating func key() -> RawSpan {
-    defer { keepTreeAlive() }
+    defer { endRead() }
     let (leaf, index) = last
     if keyBuffer.isEmpty { keyBuffer = [UInt8](repeating: 0, count: OrderedIndexNode.keyBufferBytes) }
     let keyBytes = leaf.copyKey(at: index, to: &keyBuffer)
@@ -87,7 +87,7 @@ struct OrderedIndexCursor: ~Copyable {
 
   /// Moves past up to `count` keys and appends their ordinals. Returns the number of keys that were passed.
   mutating func next(_ count: Int, into ordinals: inout [UInt32]) throws(DocumentStoreError) -> Int {
-    defer { keepTreeAlive() }
+    defer { endRead() }
     let target = position + min(count, ranks.upperBound - position)
     let start = position
     while position < target {
@@ -104,7 +104,7 @@ struct OrderedIndexCursor: ~Copyable {
   /// Moves backward past up to `count` keys and appends their ordinals. Returns the number of keys that were
   /// passed.
   mutating func previous(_ count: Int, into ordinals: inout [UInt32]) throws(DocumentStoreError) -> Int {
-    defer { keepTreeAlive() }
+    defer { endRead() }
     let target = position - min(count, position - ranks.lowerBound)
     let start = position
     while position > target {
@@ -119,12 +119,12 @@ struct OrderedIndexCursor: ~Copyable {
   }
 
   /// Nodes are not retained here, so the tree must stay alive until the last access to a node.
-  private borrowing func keepTreeAlive() { tree?.endRead() }
+  private borrowing func endRead() { tree?.endRead() }
 
   /// Makes `leafPosition` the leaf that contains the key of a rank.
   @discardableResult
   private mutating func enter(_ rank: Int) throws(DocumentStoreError) -> OrderedIndexLeaf {
-    defer { keepTreeAlive() }
+    defer { endRead() }
     if let leafPosition, leafPosition.ranks.contains(rank) { return leafPosition }
     guard let tree else { preconditionFailure("an index with keys has a tree") }
     var next = try leafPosition?.neighbour(with: rank)

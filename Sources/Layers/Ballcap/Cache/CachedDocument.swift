@@ -96,7 +96,7 @@ struct CachedDocument: @unchecked Sendable {
   }
 
   /// Whether this state, which was looked up in the database, may replace the entry that is `present` now.
-  func resolves(_ present: CachedDocument?) -> Bool {
+  func canReplace(_ present: CachedDocument?) -> Bool {
     guard let present, present.isProvisional, belongs(to: present.reference) else { return false }
     // The document's version may be older than the unknown entry, but the lookup must be newer than that
     // entry.

@@ -72,7 +72,7 @@ final class DocumentCache: Sendable {
     guard let refreshed = entry.refreshed(at: reference) else { return entry }
     state.withLock { state in
       state.settle()
-      if refreshed.resolves(state.entries.value(for: path)) { state.entries.insert(refreshed, for: path) }
+      if refreshed.canReplace(state.entries.value(for: path)) { state.entries.insert(refreshed, for: path) }
     }
     return refreshed
   }

@@ -170,7 +170,7 @@ extension DataSource: ChangeReceiver {
       changes, SnapshotContent(list, source ?? .edits(list.takeEdits()), changedIndices: .few(changed)))
   }
 
-  // MARK: Telling
+  // MARK: Notifying
 
   private func notify(_ source: QuerySnapshot?, _ snapshot: Snapshot, isNews: Bool) {
     defer { hasNotified = true }

@@ -4,7 +4,7 @@
 // Invariants:
 // - The list has an array or a tree, or both with the same content.
 // - Only elements that the user has set or inserted may have a reference twice. The last element with the
-//   reference then counts, and an edit of the reference leaves only one element (DocumentList+Twins).
+//   reference then counts, and an edit of the reference leaves only one element (DocumentList+Duplicates).
 // - If `isOrdered`, each element is at the position that the order gave it.
 // - `ids` is nil or contains the ids of all elements. The first lookup that finds no equal reference sets
 //   `ids`.

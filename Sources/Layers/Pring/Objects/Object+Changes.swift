@@ -27,7 +27,7 @@ struct Tracking {
   /// Pending writes, oldest first.
   var inFlightWrites: [InFlightWrite] = []
   var lastWriteNumber = 0
-  /// The number of the flight whose notes are in `notes`.
+  /// The number of the write whose notes are in `notes`.
   var lastSucceededNumber = 0
 
   /// The notes of the last write that started, unless that write failed.
@@ -91,7 +91,7 @@ extension Object {
         changes[property.name] = change(
           property, since: pringTracking.notes[index], owed: owed[property.name])
       }
-      for flight in pringTracking.inFlightWrites { changes.merge(flight.changesByName) { $1 } }
+      for write in pringTracking.inFlightWrites { changes.merge(write.changesByName) { $1 } }
       return changes.merging(pringTracking.changesByName) { $1 }
     }
     set {
@@ -151,9 +151,9 @@ extension Object {
     property.role == .list && pringEncoded(property) == nil && owed?.contains([]) != true
   }
 
-  /// Starts an update. Returns its changes and its flight (the pending write), or nil if nothing has changed.
-  /// The caller passes the flight to `pringEndWrite` when the write ends.
-  func pringBeginUpdate() -> (changes: [FieldChange], flight: InFlightWrite)? {
+  /// Starts an update. Returns its changes and its write (the pending write), or nil if nothing has changed.
+  /// The caller passes the write to `pringEndWrite` when the write ends.
+  func pringBeginUpdate() -> (changes: [FieldChange], write: InFlightWrite)? {
     pringAdoptChildren()
     let base = pringTracking.latestNotes
     let allOwed = pringTracking.owedByNobody
@@ -184,37 +184,37 @@ extension Object {
 
   private func begin(_ writtenPaths: Set<[String]>) -> InFlightWrite {
     pringTracking.lastWriteNumber += 1
-    let flight = InFlightWrite(
+    let write = InFlightWrite(
       number: pringTracking.lastWriteNumber, notes: notes(), writtenPaths: writtenPaths,
       changesByName: pringTracking.changesByName)
     pringTracking.changesByName = [:]
-    pringTracking.inFlightWrites.append(flight)
+    pringTracking.inFlightWrites.append(write)
     for property in pringSchema.properties { property.clearTouched(self) }
-    return flight
+    return write
   }
 
   /// Ends a write.
-  func pringEndWrite(_ flight: InFlightWrite, _ error: (any Error)?) {
-    guard let index = pringTracking.inFlightWrites.firstIndex(where: { $0.number == flight.number }) else {
+  func pringEndWrite(_ write: InFlightWrite, _ error: (any Error)?) {
+    guard let index = pringTracking.inFlightWrites.firstIndex(where: { $0.number == write.number }) else {
       return
     }
     pringTracking.inFlightWrites.remove(at: index)
     guard error == nil else {
-      pringTracking.changesByName = flight.changesByName.merging(pringTracking.changesByName) { $1 }
+      pringTracking.changesByName = write.changesByName.merging(pringTracking.changesByName) { $1 }
       guard isSaved else { return }
-      for path in flight.writtenPaths {
-        pringTracking.failedPaths[path] = max(pringTracking.failedPaths[path] ?? 0, flight.number)
+      for path in write.writtenPaths {
+        pringTracking.failedPaths[path] = max(pringTracking.failedPaths[path] ?? 0, write.number)
       }
-      pringTracking.undeletedFiles += flight.removals
+      pringTracking.undeletedFiles += write.removals
       return
     }
     pringTracking.failedPaths = pringTracking.failedPaths.filter { path, failed in
-      failed > flight.number || !flight.covers(path)
+      failed > write.number || !write.covers(path)
     }
     // A write that started later may have succeeded before this one.
-    guard flight.number > pringTracking.lastSucceededNumber else { return }
-    pringTracking.lastSucceededNumber = flight.number
-    pringTracking.notes = flight.notes
+    guard write.number > pringTracking.lastSucceededNumber else { return }
+    pringTracking.lastSucceededNumber = write.number
+    pringTracking.notes = write.notes
     dropDeletedFiles()
   }
 

@@ -41,16 +41,16 @@ extension Object {
   }
 
   private func packWhole(_ batch: WriteBatch, _ packing: Packing) {
-    let flight = pringBeginFullWrite()
+    let inFlightWrite = pringBeginFullWrite()
     var fields = value
     // The document of an unsaved object does not exist yet, so it has no field to delete.
-    for (key, entry) in flight.changesByName {
+    for (key, entry) in inFlightWrite.changesByName {
       fields[key] = (entry as? FieldValue) == FieldValue.delete() ? nil : entry
     }
     pringLogUnstoredProperties(of: fields)
     batch.setReported(fields, forDocument: reference)
     packing.onEnd { [self] error in
-      pringEndWrite(flight, error)
+      pringEndWrite(inFlightWrite, error)
       guard error == nil else { return }
       isSaved = true
       readTimes()
@@ -59,16 +59,16 @@ extension Object {
 
   private func packChanges(_ batch: WriteBatch, _ packing: Packing) {
     let old = pringNoteFiles.filter(\.isSaved).compactMap(\.ref) + pringTracking.undeletedFiles
-    guard case (let changes, var flight)? = pringBeginUpdate() else { return }
+    guard case (let changes, var inFlightWrite)? = pringBeginUpdate() else { return }
     let changed = changes + [FieldChange(path: ["updatedAt"], value: FieldValue.serverTimestamp())]
     batch.mergeReported(changed.map { ($0.path, $0.value) }, forDocument: reference)
     var kept = Set(pringFiles.filter { !$0.isDeleted }.compactMap(\.ref?.fullPath))
     // Each file is deleted only once, even if it occurs several times.
-    flight.removals = old.filter { kept.insert($0.fullPath).inserted }
+    inFlightWrite.removals = old.filter { kept.insert($0.fullPath).inserted }
     pringTracking.undeletedFiles = []
-    packing.remove(flight.removals)
-    packing.onEnd { [self, flight] error in
-      pringEndWrite(flight, error)
+    packing.remove(inFlightWrite.removals)
+    packing.onEnd { [self, inFlightWrite] error in
+      pringEndWrite(inFlightWrite, error)
       if error == nil { readTimes() }
     }
   }

@@ -43,9 +43,11 @@ final class ResourceLanes: @unchecked Sendable {
     }
 
     /// Returns whether the write may belong to this user. Returns true while the owner is unknown.
-    func isOwnedBy(_ user: String?) -> Bool { owner.map { $0 == Owner(user: user) } ?? true }
+    func mayBelongTo(_ user: String?) -> Bool { owner.map { $0 == Owner(user: user) } ?? true }
 
-    fileprivate func hasOwner(of other: Turn) -> Bool { other.owner.map { isOwnedBy($0.user) } ?? true }
+    fileprivate func mayHaveSameOwner(as other: Turn) -> Bool {
+      other.owner.map { mayBelongTo($0.user) } ?? true
+    }
   }
 
   fileprivate struct Owner: Equatable {
@@ -132,13 +134,13 @@ final class ResourceLanes: @unchecked Sendable {
   func end(_ turn: Turn, hasHappened: Bool) {
     turn.isOver = true
     if !hasHappened { turn.written = nil }
-    removeFinishedTurns(turn)
+    advanceLane(turn)
   }
 
   /// Records the owner of a turn. Refused turns of other users no longer wait for this turn.
   func note(_ turn: Turn, isOwnedBy user: String?) {
     turn.owner = Owner(user: user)
-    unblockRefused(turn) { !$0.hasOwner(of: turn) }
+    unblockRefused(turn) { !$0.mayHaveSameOwner(as: turn) }
   }
 
   /// Records that a write was refused and must be retried. The turn first waits for the results of the later
@@ -147,16 +149,17 @@ final class ResourceLanes: @unchecked Sendable {
   /// `resume`, `body` runs when the lane is free for the turn.
   func refuse(_ turn: Turn, _ body: @escaping Body, whenFree: @escaping () -> Void) {
     turn.written = nil
-    let later = turnsAfter(turn).filter { $0.written != nil && !$0.isOver && $0.hasOwner(of: turn) }
+    let later = turnsAfter(turn).filter { $0.written != nil && !$0.isOver && $0.mayHaveSameOwner(as: turn) }
     lanes[turn.path]?.refused.append(Refused(turn, turnsAfter: Set(later.map(\.number)), body, whenFree))
-    removeFinishedTurns(turn)
+    advanceLane(turn)
     if later.isEmpty { whenFree() }
   }
 
   /// Resumes the refused turns of the user of `turn`, in their order, except those that still wait for
   /// another turn. The caller must ensure that this user is the current user.
   func resume(_ turn: Turn) {
-    let free = lanes[turn.path]?.refused.filter { $0.later.isEmpty && $0.turn.hasOwner(of: turn) } ?? []
+    let free =
+      lanes[turn.path]?.refused.filter { $0.later.isEmpty && $0.turn.mayHaveSameOwner(as: turn) } ?? []
     lanes[turn.path]?.refused.removeAll { refused in free.contains { $0 === refused } }
     for refused in free.sorted(by: { $0.turn.number < $1.turn.number }) { enter(refused.turn, refused.body) }
   }
@@ -171,13 +174,14 @@ final class ResourceLanes: @unchecked Sendable {
   /// Returns the fields that later turns have written. Pending writes of the same user are included, because
   /// they may be committed before the user changes.
   func written(after turn: Turn) -> Written? {
-    let counted = turnsAfter(turn).filter { $0.isOver || $0.hasOwner(of: turn) }
+    let counted = turnsAfter(turn).filter { $0.isOver || $0.mayHaveSameOwner(as: turn) }
     return counted.compactMap(\.written).reduce(nil) { $0?.with($1) ?? $1 }
   }
 
   /// Returns whether an earlier write of the same user is still pending.
   func hasPendingPredecessor(_ turn: Turn) -> Bool {
-    lanes[turn.path]?.turns.prefix { $0 !== turn }.contains { !$0.isOver && $0.hasOwner(of: turn) } ?? false
+    lanes[turn.path]?.turns.prefix { $0 !== turn }.contains { !$0.isOver && $0.mayHaveSameOwner(as: turn) }
+      ?? false
   }
 
   private func turnsAfter(_ turn: Turn) -> ArraySlice<Turn> {
@@ -187,7 +191,7 @@ final class ResourceLanes: @unchecked Sendable {
     return turns[(index + 1)...]
   }
 
-  private func removeFinishedTurns(_ turn: Turn) {
+  private func advanceLane(_ turn: Turn) {
     guard let over = lanes[turn.path]?.turns.prefix(while: { $0.isOver }) else { return }
     lanes[turn.path]?.turns.removeFirst(over.count)
     unblockRefused(turn) { _ in true }
@@ -196,10 +200,10 @@ final class ResourceLanes: @unchecked Sendable {
 
   /// Makes the refused turns that satisfy the condition stop waiting for `turn`.
   private func unblockRefused(_ turn: Turn, _ condition: (Turn) -> Bool) {
-    let relieved = lanes[turn.path]?.refused.filter {
+    let unblocked = lanes[turn.path]?.refused.filter {
       condition($0.turn) && $0.later.remove(turn.number) != nil && $0.later.isEmpty
     }
-    for refused in relieved ?? [] { refused.whenFree() }
+    for refused in unblocked ?? [] { refused.whenFree() }
   }
 
   private func removeEmptyLane(_ path: String) {

@@ -100,7 +100,7 @@ struct ResourceWrite {
       firebase.followUser { result in
         switch result {
         case .success(let user):
-          guard turn.isOwnedBy(user) else { return false }
+          guard turn.mayBelongTo(user) else { return false }
           lanes.resume(turn)
         case .failure(let error):
           if lanes.withdraw(turn) { fail(attempt, error as NSError, end: end) }
@@ -124,7 +124,7 @@ struct ResourceWrite {
     }
     base.firebase.followUser { result in
       switch result {
-      case .success(let user) where turn.isOwnedBy(user):
+      case .success(let user) where turn.mayBelongTo(user):
         lanes.issue(turn, written)
         commit()
       case .success:

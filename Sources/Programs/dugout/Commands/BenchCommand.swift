@@ -176,7 +176,7 @@ struct Bench {
     }
     let count = store.count
     if count != documents {
-      result.note("\(Wording.count(count, "document is", many: "documents are")) there, not \(documents)")
+      result.note("\(Wording.count(count, "document is", plural: "documents are")) there, not \(documents)")
     }
   }
 

@@ -61,7 +61,7 @@ enum CheckCommand: Command {
     }
     if ofContents > 0 {
       sentences.append(
-        Wording.count(ofContents, "content is", many: "contents are")
+        Wording.count(ofContents, "content is", plural: "contents are")
           + " damaged: upload the objects again, or restore a backup; salvage does not repair contents.")
     }
     if let agreement, !agreement.contradictions.isEmpty { sentences.append("Besides, \(advice(agreement))") }
@@ -74,13 +74,13 @@ enum CheckCommand: Command {
     var sentences: [String] = []
     if entries > 0 {
       sentences.append(
-        Wording.count(entries, "index entry disagrees", many: "index entries disagree")
+        Wording.count(entries, "index entry disagrees", plural: "index entries disagree")
           + " with the documents. The "
           + "documents are correct: drop the index (\"dugout index drop\"), and it is rebuilt.")
     }
     if objects > 0 {
       sentences.append(
-        Wording.count(objects, "object has", many: "objects have")
+        Wording.count(objects, "object has", plural: "objects have")
           + " no content: upload them again, or restore a backup.")
     }
     return sentences.joined(separator: " And ")
@@ -88,7 +88,7 @@ enum CheckCommand: Command {
 
   private static func taken(_ count: Int, in directory: String) -> String {
     "in \(directory), something other than a file has "
-      + Wording.count(count, "name that", many: "names that")
+      + Wording.count(count, "name that", plural: "names that")
       + " a store uses for a file. Move \(count == 1 ? "it" : "them") out of the directory, or have \"dugout salvage\" set "
       + "\(count == 1 ? "it" : "them") aside."
   }
@@ -139,7 +139,7 @@ enum CheckCommand: Command {
 
   private static func numbers(_ report: CheckReport) -> String {
     let files = "\(Wording.count(report.files, "file")), \(Wording.bytes(report.bytesVerified)) verified, "
-    let entries = "\(Wording.count(report.entries, "entry", many: "entries")) in segments"
+    let entries = "\(Wording.count(report.entries, "entry", plural: "entries")) in segments"
     // If the file that contains the number of records is damaged, the report has 0 records, but the number is
     // in fact unknown.
     let isUncounted = !report.isSound && report.keys == 0
@@ -153,7 +153,7 @@ enum CheckCommand: Command {
   private static func waste(_ agreement: StoreAgreement) -> String? {
     let count = agreement.unreferencedContents
     guard count > 0 else { return nil }
-    return Wording.count(count, "content is", many: "contents are")
+    return Wording.count(count, "content is", plural: "contents are")
       + " without an object, as after a crash: \"dugout compact\" removes \(count == 1 ? "it" : "them"). No damage."
   }
 
@@ -161,8 +161,8 @@ enum CheckCommand: Command {
     let others = agreement.records - agreement.documents
     var documents = Wording.count(agreement.documents, "document")
     if others > 0 { documents += " and " + Wording.count(others, "other record") }
-    let indexes = Wording.count(agreement.indexes, "index", many: "indexes")
-    let entries = Wording.count(agreement.indexKeys, "entry", many: "entries")
+    let indexes = Wording.count(agreement.indexes, "index", plural: "indexes")
+    let entries = Wording.count(agreement.indexKeys, "entry", plural: "entries")
     var line = "\(documents) compared with \(indexes) of \(entries)"
     if agreement.objects > 0 || agreement.contents > 0 {
       line += "; \(Wording.count(agreement.objects, "object")) of the storage compared with "

@@ -82,7 +82,7 @@ enum IndexCommand: Command {
       text(index.definition) + "  "
         + (index.isLost
           ? "lost: the next query of an app rebuilds it, and so does \"dugout index create\""
-          : Wording.count(index.entries, "entry", many: "entries"))
+          : Wording.count(index.entries, "entry", plural: "entries"))
         + (index.isAutomatic ? ", created for a query" : "")
     }
     arguments.answer(
@@ -124,7 +124,7 @@ enum IndexCommand: Command {
           + "command again.")
     }
     arguments.answer(
-      "\(text(definition)) has \(Wording.count(made?.entries ?? 0, "entry", many: "entries")).",
+      "\(text(definition)) has \(Wording.count(made?.entries ?? 0, "entry", plural: "entries")).",
       made.map(object) ?? [:])
   }
 

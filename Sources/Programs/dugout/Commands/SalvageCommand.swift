@@ -59,23 +59,23 @@ enum SalvageCommand: Command {
     }
     var parts: [String] = []
     if let lost = report.entriesLost, lost > 0 {
-      parts.append(Wording.count(lost, "value is lost", many: "values are lost"))
+      parts.append(Wording.count(lost, "value is lost", plural: "values are lost"))
     } else if report.entriesLost == nil, mayLackValues(report) {
       parts.append("how many values are lost is unknown")
     }
     if !report.undecodable.isEmpty {
       let count = report.undecodable.count
       parts.append(
-        "\(Wording.count(count, "record that cannot", many: "records that cannot")) be decoded "
+        "\(Wording.count(count, "record that cannot", plural: "records that cannot")) be decoded "
           + "\(count == 1 ? "is" : "are") only in the files that were set aside")
     }
     let missing = report.commitsMissing.reduce(UInt64(0)) { $0 &+ ($1.upperBound &- $1.lowerBound &+ 1) }
     if missing > 0 {
-      parts.append(Wording.count(missing, "commit was not found", many: "commits were not found"))
+      parts.append(Wording.count(missing, "commit was not found", plural: "commits were not found"))
     }
     if !report.gaps.isEmpty { parts.append("a log is incomplete") }
     if report.keysPossiblyStale > 0 {
-      let stale = Wording.count(report.keysPossiblyStale, "value", many: "values")
+      let stale = Wording.count(report.keysPossiblyStale, "value", plural: "values")
       parts.append("at most \(stale) may be older than the last one")
     }
     guard !parts.isEmpty else { return nil }
@@ -115,7 +115,7 @@ enum SalvageCommand: Command {
     let commands = declared.map { index in
       "  " + (IndexCommand.command(index, in: directory) ?? IndexCommand.text(index))
     }
-    let count = Wording.count(declared.count, "declared index is", many: "declared indexes are")
+    let count = Wording.count(declared.count, "declared index is", plural: "declared indexes are")
     return ["\(count) left out. To recreate \(declared.count == 1 ? "it" : "them"):"] + commands
   }
 
@@ -143,13 +143,13 @@ enum SalvageCommand: Command {
         : "commits \(missing.lowerBound) to \(missing.upperBound) were not found"
     }
     if let lost = report.entriesLost, lost > 0 {
-      lines.append("\(Wording.count(lost, "value is", many: "values are")) lost")
+      lines.append("\(Wording.count(lost, "value is", plural: "values are")) lost")
     }
     if !report.undecodable.isEmpty {
       lines.append(Undecodable.sentence(report.undecodable.count, report.undecodable.names) + " Set aside.")
     }
     if report.keysPossiblyStale > 0 {
-      let stale = Wording.count(report.keysPossiblyStale, "record has", many: "records have")
+      let stale = Wording.count(report.keysPossiblyStale, "record has", plural: "records have")
       lines.append("at most \(stale) a value that was replaced or deleted later")
     }
     for name in report.foreign { lines.append("\(name) belongs to another store, and was not used") }

@@ -156,7 +156,7 @@ struct ImportJob {
   static func message(
     _ error: DocumentStoreError, after documents: Int, by before: Int, next: NextRun
   ) -> String {
-    let count = Wording.count(documents, "document was", many: "documents were")
+    let count = Wording.count(documents, "document was", plural: "documents were")
     let earlier = before == 0 ? "" : ", \(before) by an earlier run"
     var isFull = false
     if case .full(let evidence) = error { isFull = evidence.code != nil }

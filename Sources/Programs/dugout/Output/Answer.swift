@@ -15,8 +15,8 @@ extension Arguments {
 
 /// Formats numbers with their units.
 enum Wording {
-  static func count(_ number: some BinaryInteger, _ one: String, many: String? = nil) -> String {
-    "\(number) \(number == 1 ? one : many ?? one + "s")"
+  static func count(_ number: some BinaryInteger, _ one: String, plural: String? = nil) -> String {
+    "\(number) \(number == 1 ? one : plural ?? one + "s")"
   }
 
   /// Uses the largest unit in which the number is at least 1.

@@ -12,7 +12,8 @@ enum TimestampText {
       hour < 24, minute < 60, second < 60
     else { return nil }
     let fraction = match.7.map { Int32($0 + String(repeating: "0", count: 9 - $0.count)) ?? 0 } ?? 0
-    let seconds = daysSinceEpoch(year, month, day: day) * 86_400 + hour * 3600 + minute * 60 + second
+    let seconds =
+      daysSinceEpoch(year: year, month: month, day: day) * 86_400 + hour * 3600 + minute * 60 + second
     return StoredTimestamp(seconds: seconds - offset(match.8), nanoseconds: fraction)
   }
 
@@ -32,7 +33,7 @@ enum TimestampText {
     }
   }
 
-  private static func daysSinceEpoch(_ year: Int64, _ month: Int64, day: Int64) -> Int64 {
+  private static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
     // The leap days of all earlier years.
     let before = year - 1
     let leaps = before / 4 - before / 100 + before / 400

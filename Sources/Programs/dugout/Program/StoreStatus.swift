@@ -93,7 +93,7 @@ struct StoreStatus {
     let cache = statistics.cache
     return "\(Wording.bytes(UInt64(statistics.memtableBytes))) of commits since the flush; "
       + "cache \(Wording.bytes(UInt64(cache.bytesUsed))) of \(Wording.bytes(UInt64(cache.bytesMax))), "
-      + "\(Wording.count(cache.hits, "hit")), \(Wording.count(cache.misses, "miss", many: "misses"))"
+      + "\(Wording.count(cache.hits, "hit")), \(Wording.count(cache.misses, "miss", plural: "misses"))"
   }
 
   private var snapshots: String {

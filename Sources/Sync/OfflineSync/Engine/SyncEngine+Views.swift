@@ -86,7 +86,7 @@ extension SyncEngine {
     try removeLimboReferences(of: target)
   }
 
-  // MARK: Telling
+  // MARK: Notifying
 
   func notify(_ deliveries: [EventManager.PendingDelivery]) {
     guard !deliveries.isEmpty else { return }
