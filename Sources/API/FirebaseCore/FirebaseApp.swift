@@ -1,8 +1,8 @@
 // An app: a name, its options, and the teardowns that `delete` runs.
 //
-// A name is free, taken, or being deleted. `configure` takes a free name, and `delete` begins to delete a taken
-// name. While a name is being deleted, no app is found under it, and no app can be configured with it. The
-// name becomes free again when all teardowns have run, before `delete` calls its completion.
+// A name is free, taken, or being deleted. `configure` takes a free name, and `delete` begins to delete a
+// taken name. While a name is being deleted, no app is found under it, and no app can be configured with it.
+// The name becomes free again when all teardowns have run, before `delete` calls its completion.
 
 import ByteStore
 import Dispatch

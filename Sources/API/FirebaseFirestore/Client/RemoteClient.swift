@@ -28,7 +28,7 @@ final class RemoteClient: FirestoreClient {
   /// The driver of the open store; nil before the store is opened and after it is closed.
   private let attached: Locked<SyncDriver?>
 
-  init(_ place: StoreAddress, _ durability: StoreDurability, choice: ClientRemote) {
+  init(_ place: StoreAddress, _ durability: StoreDurability, remote choice: ClientRemote) {
     self.choice = choice
     let attached = Locked<SyncDriver?>(nil)
     self.attached = attached
