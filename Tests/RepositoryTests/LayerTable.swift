@@ -12,7 +12,7 @@ struct LayerTable {
 
   /// The layers from top to bottom.
   var rows: [Row] = []
-  /// The modules that `Apple` means, which are imported only under `canImport`.
+  ///  The modules for which `Apple` stands in the table; they are imported only under `canImport`.
   var appleModules: Set<String> = []
 
   init(manifest: String) {

@@ -92,8 +92,8 @@ import Testing
     #expect(found(.arrayContainsAny, [.null, .double(.nan)]) == [])
   }
 
-  /// The verdict on encoded values is the same, or the document has to be decoded because the value or an
-  /// element has parts.
+  ///  A filter gives encoded values the same verdict as decoded values, or no verdict. It gives none if the
+  ///  value or one of its elements is a map or an array, because the document must then be decoded.
   @Test(arguments: FieldFilter.Operator.allCases)
   func encodedValuesGetTheSameVerdict(`operator`: FieldFilter.Operator) throws {
     let values = Self.values.map(\.value)

@@ -5,8 +5,8 @@ package protocol FuzzTarget: SendableMetatype {
   init(seed: UInt64)
   /// Valid inputs for the mutator to start from.
   var seeds: [[UInt8]] { get }
-  /// Passes an input to the decoder and checks the property. Returns a description of the outcome without
-  /// numbers. Inputs with a new outcome are kept and mutated further.
+  ///  Passes an input to the decoder and checks the property. Returns a description of the outcome; the
+  ///  description contains no numbers. Inputs with a new outcome are kept and mutated further.
   mutating func run(_ input: [UInt8]) throws(FuzzFinding) -> String
 }
 

@@ -80,10 +80,10 @@ extension DocumentEngine {
       &+ (0..<SampleDocument.towns).reduce(0) { try $0 &+ usersInTown("Town \($1)", limit: documents) }
   }
 
-  /// Loads the pages of paths and indexes that a write reads. The function scans all documents in their
-  /// stored order and looks up one in 31 paths. It also looks up one in 32 entries of each index, which
-  /// touches nearly every index page. Scanning millions of documents in index order would take minutes.
-  /// Returns the checksum of all results.
+  ///  Loads the pages of paths and indexes that a write reads. The function scans all documents in their
+  ///  stored order, and looks up every 31st document by its path. It also looks up one in 32 entries of each
+  ///  index, which touches nearly every index page. Scanning millions of documents in index order would take
+  ///  minutes. Returns the checksum of all results.
   func visitIndexes(_ documents: Int) throws -> Int {
     var sum = try scan()
     for number in stride(from: 0, to: documents, by: 31) {

@@ -1,23 +1,22 @@
-// The open store of a client, and the order of the calls.
+//  The open store of a client, and the order of the calls.
 //
-// Invariants:
-// - The store is opened on the write queue, by the first write or by a read before it. If opening fails, that
-//   call receives the error, and the next call tries again.
-// - Writes reach the store in the order of the calls. A write does not wait for the previous write, so
-//   concurrent writes share an fsync.
-// - A read waits for the writes that were issued before it, and for no other writes.
-// - After closing, the store is never opened again. Later calls fail with `failedPrecondition`.
-// - Requests that were issued before the client ends complete before it ends.
+//  Invariants:
+//  - The store is opened on the write queue, by the first write or by a read before it. If opening fails,
+//    that call receives the error, and the next call tries again.
+//  - Writes reach the store in the order of the calls. A write does not wait for the previous write, so
+//    concurrent writes share an fsync.
+//  - A read waits for the writes that were issued before it, and for no other writes.
+//  - After closing, the store is never opened again. Later calls fail with `failedPrecondition`.
+//  - The client ends only when all requests that were issued before its end are complete.
 //
-// Four serial queues keep the order:
+//  Four serial queues keep the order:
+//  - `writes` opens the store and begins writes.
+//  - `finishing` waits for the writes that the store has accepted, in the same order.
+//  - `acknowledgements` registers listeners. If a listener registration is waiting, this queue also calls the
+//    completions of the writes issued after that registration.
+//  - `answers` runs reads that have a completion.
 //
-// - `writes` opens the store and begins writes.
-// - `finishing` waits for the writes that the store has accepted, in the same order.
-// - `acknowledgements` registers listeners. If a listener registration is waiting, this queue also calls the
-//   completions of the writes issued after that registration.
-// - `answers` runs reads that have a completion.
-//
-// Index creations run on the queue `indexes` of the store's LocalView, which all clients of the store share.
+//  Index creations run on the queue `indexes` of the store's LocalView, which all clients of the store share.
 
 import ByteStore
 package import DocumentStore
@@ -192,8 +191,9 @@ package final class ClientStore: Sendable {
     writes.async { [self] in finishing.async { [self] in acknowledge(body) } }
   }
 
-  /// Enqueues `body` after the acknowledgements that wait on their queue. If no acknowledgement waits, runs
-  /// `body` at once, which avoids a thread switch. Must be called on the finishing queue.
+  ///  Enqueues `body` after the acknowledgements that are still in the acknowledgement queue. If no
+  ///  acknowledgement waits, runs `body` at once, which avoids a thread switch. Must be called on the
+  ///  finishing queue.
   private func acknowledge(_ body: @escaping @Sendable () -> Void) {
     guard state.withLock({ $0.waitingAcknowledgements > 0 }) else { return body() }
     enqueueAcknowledgement(body)

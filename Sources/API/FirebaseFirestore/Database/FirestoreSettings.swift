@@ -52,7 +52,8 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var cacheBudgets: [String: Int64] = [:]
     var conflicts: (any ConflictPolicy)?
     var remoteTimeLimit: Double = 60
-    /// Whether the app has used each of the two ways to choose a cache, which must not be mixed.
+    ///  There are two ways to choose a cache, which must not be mixed. Each flag says whether the app has
+    ///  used one of them.
     var hasCacheSettings = false
     var hasOldCacheSettings = false
 

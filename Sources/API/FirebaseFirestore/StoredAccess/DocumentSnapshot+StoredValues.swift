@@ -34,8 +34,8 @@ extension DocumentSnapshot {
     return .time(Timestamp(timestamp))
   }
 
-  /// Returns the value of a field of the outermost map as bytes that sort in the order of a query. An absent
-  /// field sorts as null. A pending server timestamp sorts after all other times.
+  ///  Returns the value of a top-level field, as bytes whose order is the order in which queries sort values.
+  ///  An absent field sorts as null. A pending server timestamp sorts after all other times.
   package func sortBytes(of field: String) -> [UInt8] {
     (stateRecord?.value(at: StoredFieldPath(unchecked: [field])) ?? .null).sortBytes
   }

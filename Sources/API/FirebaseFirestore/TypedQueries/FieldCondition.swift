@@ -15,7 +15,7 @@ public struct FieldCondition<Value> {
     self.operand = operand
   }
 
-  /// Returns the filter. The operand has the representation from which `decoder` reads the property.
+  ///  Returns the filter. The operand is encoded in the form in which `decoder` expects the property.
   func filter(on field: PropertyField, _ decoder: Firestore.Decoder) -> Filter {
     do {
       return Filter(.field(field.path, comparison, try operand(decoder.operandEncoder(for: field))))

@@ -4,7 +4,8 @@ public import Foundation
 
 /// The immutable state of a transfer at the time of an event.
 open class StorageTaskSnapshot: NSObject, @unchecked Sendable {
-  // The conformance is unchecked, because each snapshot has its own copies of the metadata and the progress.
+  //  The unchecked conformance is safe, because each snapshot has its own copies of the metadata and the
+  //  progress.
 
   /// The transfer.
   public let task: StorageTask

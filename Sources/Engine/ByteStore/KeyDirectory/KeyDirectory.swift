@@ -208,9 +208,9 @@ package struct KeyDirectory: Sendable {
 
   // MARK: Applying a commit
 
-  /// Applies a commit's operations in order. `targets` holds the fingerprints of their keys, and the ordinals
-  /// that the keys had before the group. `place` is called once per operation: for a put with the ordinal,
-  /// and for a removal with an arbitrary value.
+  ///  Applies a commit's operations in order. `targets` holds the fingerprints of their keys, and the
+  ///  ordinals that the keys had before the group. `place` is called once per operation. Its argument is the
+  ///  ordinal for a put, and an arbitrary value for a removal.
   mutating func apply(_ commit: CommitBody, _ targets: [Target], place: (UInt32) -> Void = { _ in }) {
     // The body starts with one reference. Otherwise it would be freed if a later operation of the commit
     // undoes an earlier operation.

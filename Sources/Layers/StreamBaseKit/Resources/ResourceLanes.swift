@@ -198,7 +198,7 @@ final class ResourceLanes: @unchecked Sendable {
     removeEmptyLane(turn.path)
   }
 
-  /// Makes the refused turns that satisfy the condition stop waiting for `turn`.
+  ///  Ends the wait for `turn` of each refused turn that satisfies the condition.
   private func unblockRefused(_ turn: Turn, _ condition: (Turn) -> Bool) {
     let unblocked = lanes[turn.path]?.refused.filter {
       condition($0.turn) && $0.later.remove(turn.number) != nil && $0.later.isEmpty

@@ -78,8 +78,8 @@ extension PendingBatch {
     }
   }
 
-  /// Returns this batch with the update time `version` as the precondition of the writes that follow others.
-  /// If `version` is nil, the precondition becomes `impossible`.
+  ///  Returns this batch with the precondition `afterPendingWrites` of its writes to `path` replaced by the
+  ///  update time `version`. If `version` is nil, the precondition becomes `impossible`.
   func following(_ path: DocumentPath, madeAt version: SnapshotVersion?) -> PendingBatch {
     let settled = version.map { PendingPrecondition.updateTime($0.timestamp) } ?? .impossible
     let mutations = mutations.map { mutation in
