@@ -63,10 +63,8 @@ struct BlobHead: Equatable {
   }
 
   var page: [UInt8] {
-    var page = BlobFormat.blobSignature.bytes
-    page.append(whole == nil ? 0 : 1)
-    page.append(littleEndian: UInt32(BlobFormat.chunkBytes))
-    page.append(fileID)
+    var page = BlobFormat.blobSignature.head(
+      byte: whole == nil ? 0 : 1, word: UInt32(BlobFormat.chunkBytes), id: fileID)
     page.append(littleEndian: whole?.byteCount ?? 0)
     page.append(littleEndian: whole?.chunksEnd ?? 0)
     page.append(contentsOf: whole?.id.bytes ?? [UInt8](repeating: 0, count: BlobID.byteCount))
@@ -81,25 +79,23 @@ struct BlobHead: Equatable {
   }
 
   init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
-    func damage(_ offset: UInt64, _ expected: String) -> ByteStoreError {
-      .corrupted(Damage(file: file, offset: offset, expected: expected, found: "something else"))
-    }
     var reader = ByteReader(page)
-    try reader.expect(BlobFormat.blobSignature, file, or: damage(0, "the first bytes of a blob's file"))
-    guard reader.uint8() == BlobFormat.blobSignature.kind, let state = reader.uint8(), state <= 1,
-      reader.uint32() == UInt32(BlobFormat.chunkBytes), let fileID = reader.randomID(),
-      let byteCount = reader.uint64(), let chunksEnd = reader.uint64(),
-      let id = reader.array(BlobID.byteCount).flatMap(BlobID.init)
-    else { throw damage(8, "the head of a blob's file") }
-    let checksum = reader.trailingChecksum(Checksum(file: fileID, offset: 0))
+    try reader.expect(
+      BlobFormat.blobSignature, file, "the first bytes of a blob's file", found: "something else")
+    guard let head = reader.head(of: BlobFormat.blobSignature), head.byte <= 1,
+      head.word == UInt32(BlobFormat.chunkBytes), let byteCount = reader.uint64(),
+      let chunksEnd = reader.uint64(), let id = reader.array(BlobID.byteCount).flatMap(BlobID.init)
+    else { throw .damage(file, 8, "the head of a blob's file", found: "something else") }
+    let checksum = reader.trailingChecksum(Checksum(file: head.id, offset: 0))
     guard checksum.isCorrect else {
-      throw damage(UInt64(Self.byteCount - 4), "checksum \(checksum.computed)")
+      throw .damage(
+        file, UInt64(Self.byteCount - 4), "checksum \(checksum.computed)", found: "something else")
     }
-    self.fileID = fileID
-    guard state == 1 else { return }
+    fileID = head.id
+    guard head.byte == 1 else { return }
     guard byteCount <= BlobFormat.bytesMax, chunksEnd <= 2 * BlobFormat.bytesMax,
       chunksEnd >= UInt64(BlobFormat.pageBytes)
-    else { throw damage(32, "sizes that a file can have") }
+    else { throw .damage(file, 32, "sizes that a file can have", found: "something else") }
     whole = Whole(id: id, byteCount: byteCount, chunksEnd: chunksEnd)
   }
 }

@@ -5,9 +5,7 @@ struct PackHead: Equatable {
   var number: UInt64
 
   var page: [UInt8] {
-    var page = BlobFormat.packSignature.bytes
-    page.append(contentsOf: [0, 0, 0, 0, 0])
-    page.append(fileID)
+    var page = BlobFormat.packSignature.head(id: fileID)
     page.append(littleEndian: number)
     page.appendChecksum(Checksum(file: fileID, offset: 0))
     page.pad(toMultipleOf: BlobFormat.pageBytes)
@@ -20,17 +18,16 @@ struct PackHead: Equatable {
   }
 
   init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
-    func damage(_ offset: UInt64, _ expected: String) -> ByteStoreError {
-      .corrupted(Damage(file: file, offset: offset, expected: expected, found: "something else"))
-    }
     var reader = ByteReader(page)
-    try reader.expect(BlobFormat.packSignature, file, or: damage(0, "the first bytes of a pack"))
-    guard reader.uint8() == BlobFormat.packSignature.kind, reader.skip(5), let fileID = reader.randomID(),
-      let number = reader.uint64()
-    else { throw damage(8, "the head of a pack") }
-    let checksum = reader.trailingChecksum(Checksum(file: fileID, offset: 0))
-    guard checksum.isCorrect else { throw damage(40, "checksum \(checksum.computed)") }
-    self.fileID = fileID
+    try reader.expect(BlobFormat.packSignature, file, "the first bytes of a pack", found: "something else")
+    guard let head = reader.head(of: BlobFormat.packSignature), let number = reader.uint64() else {
+      throw .damage(file, 8, "the head of a pack", found: "something else")
+    }
+    let checksum = reader.trailingChecksum(Checksum(file: head.id, offset: 0))
+    guard checksum.isCorrect else {
+      throw .damage(file, 40, "checksum \(checksum.computed)", found: "something else")
+    }
+    fileID = head.id
     self.number = number
   }
 }

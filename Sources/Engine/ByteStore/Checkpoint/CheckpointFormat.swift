@@ -92,10 +92,7 @@ package struct CheckpointHeader: Equatable, VersionedHeader {
 
   package func encoded() -> [UInt8] {
     precondition(regions.count <= CheckpointFormat.regionsMax, "a checkpoint has up to 200 regions")
-    var page = Self.signature.bytes
-    page.append(0)
-    page.append(littleEndian: UInt32(regions.count))
-    page.append(fileID)
+    var page = Self.signature.head(word: UInt32(regions.count), id: fileID)
     page.append(storeID)
     page.append(littleEndian: number.value)
     page.append(hashSeed)
@@ -118,48 +115,41 @@ package struct CheckpointHeader: Equatable, VersionedHeader {
   }
 
   package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
-    func damage(_ offset: UInt64, _ expected: String, found: String) -> ByteStoreError {
-      .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
-    }
-    guard page.byteCount == CheckpointFormat.pageBytes else {
-      throw damage(
-        0, "a header page of \(CheckpointFormat.pageBytes) bytes", found: "\(page.byteCount) bytes")
-    }
     var reader = ByteReader(page)
-    try reader.expect(Self.signature, file, or: damage(0, "a checkpoint's first bytes", found: "others"))
-    try page.checkHeader(of: CheckpointFormat.pageBytes, file)
-    guard reader.uint8() == Self.signature.kind, reader.skip(1),
-      let regions = reader.uint32(), regions <= UInt32(CheckpointFormat.regionsMax),
-      let fileID = reader.randomID(), let storeID = reader.randomID(), let number = reader.uint64(),
-      let hashSeed = reader.randomID(), let logID = reader.randomID(), let logLength = reader.uint64(),
-      let sequence = reader.uint64(), let lastStamp = reader.uint64(), let keys = reader.uint64(),
-      let ordinals = reader.uint64(), let depth = reader.uint32(), reader.skip(4)
-    else { throw damage(8, "a checkpoint's header", found: "another kind of file") }
-    self.fileID = fileID
+    try reader.expectPage(
+      Self.signature, file, "a checkpoint's first bytes", headerBytes: CheckpointFormat.pageBytes,
+      pageBytes: CheckpointFormat.pageBytes)
+    guard let head = reader.head(of: Self.signature), head.word <= UInt32(CheckpointFormat.regionsMax),
+      let storeID = reader.randomID(), let number = reader.uint64(), let hashSeed = reader.randomID(),
+      let logID = reader.randomID(), let logLength = reader.uint64(), let sequence = reader.uint64(),
+      let lastStamp = reader.uint64(), let keys = reader.uint64(), let ordinals = reader.uint64(),
+      let depth = reader.uint32(), reader.skip(4)
+    else { throw .damage(file, 8, "a checkpoint's header", found: "another kind of file") }
+    fileID = head.id
     self.storeID = storeID
     self.number = FileNumber(number)
     self.hashSeed = hashSeed
     position = LogHeader.LogEnd(fileID: logID, length: logLength, sequence: SequenceNumber(sequence))
     self.lastStamp = lastStamp
     var total: UInt64 = 0
-    for _ in 0..<regions {
+    for _ in 0..<head.word {
       guard let kind = reader.uint32(), reader.skip(4), let pages = reader.uint64(),
         pages <= CheckpointFormat.pagesMax
-      else { throw damage(UInt64(reader.offset), "a region", found: "something else") }
+      else { throw .damage(file, UInt64(reader.offset), "a region", found: "something else") }
       total += pages
-      self.regions.append(Region(region: CheckpointRegion(rawValue: kind), pages: Int(pages)))
+      regions.append(Region(region: CheckpointRegion(rawValue: kind), pages: Int(pages)))
     }
     guard logLength <= LogFormat.capacityMax, position.sequence < .max else {
-      throw damage(88, "the end of a log", found: "an end that no log can have")
+      throw .damage(file, 88, "the end of a log", found: "an end that no log can have")
     }
     guard ordinals <= UInt64(SlotPages.keysMax), keys <= ordinals, depth <= UInt32(SlotPages.depthMax),
       total <= CheckpointFormat.pagesMax
-    else { throw damage(128, "counts that a table can have", found: "others") }
+    else { throw .damage(file, 128, "counts that a table can have", found: "others") }
     self.keys = Int(keys)
     self.ordinals = Int(ordinals)
     self.depth = Int(depth)
-    guard Set(self.regions.map(\.region)).count == self.regions.count, pageCountsMatch else {
-      throw damage(160, "regions for \(keys) keys", found: "others")
+    guard Set(regions.map(\.region)).count == regions.count, pageCountsMatch else {
+      throw .damage(file, 160, "regions for \(keys) keys", found: "others")
     }
   }
 

@@ -53,10 +53,7 @@ package struct LogHeader: Equatable, VersionedHeader {
   }
 
   package func encoded() -> [UInt8] {
-    var page = Self.signature.bytes
-    page.append(0)
-    page.append(littleEndian: UInt32(LogFormat.pageBytes))
-    page.append(fileID)
+    var page = Self.signature.head(word: UInt32(LogFormat.pageBytes), id: fileID)
     page.append(storeID)
     page.append(littleEndian: number.value)
     page.append(littleEndian: capacity)
@@ -80,29 +77,24 @@ package struct LogHeader: Equatable, VersionedHeader {
   }
 
   package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
-    func damage(_ offset: UInt64, _ expected: String, found: String) -> ByteStoreError {
-      .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
-    }
-    guard page.byteCount >= LogFormat.pageBytes else {
-      throw damage(0, "a header page of \(LogFormat.pageBytes) bytes", found: "\(page.byteCount) bytes")
-    }
     var reader = ByteReader(page)
-    try reader.expect(Self.signature, file, or: damage(0, "a log's first bytes", found: "others"))
-    try page.checkHeader(of: LogFormat.headerBytes, file)
-    guard reader.uint8() == Self.signature.kind, reader.skip(1),
-      let pageBytes = reader.uint32(), pageBytes == UInt32(LogFormat.pageBytes),
-      let fileID = reader.randomID(), let storeID = reader.randomID(), let number = reader.uint64(),
-      let capacity = reader.uint64(), let previousID = reader.randomID(),
-      let previousLength = reader.uint64(), let previousSequence = reader.uint64()
-    else { throw damage(8, "a log's header", found: "another kind of file") }
+    try reader.expectPage(
+      Self.signature, file, "a log's first bytes", headerBytes: LogFormat.headerBytes,
+      pageBytes: LogFormat.pageBytes)
+    guard let head = reader.head(of: Self.signature), head.word == UInt32(LogFormat.pageBytes),
+      let storeID = reader.randomID(), let number = reader.uint64(), let capacity = reader.uint64(),
+      let previousID = reader.randomID(), let previousLength = reader.uint64(),
+      let previousSequence = reader.uint64()
+    else { throw .damage(file, 8, "a log's header", found: "another kind of file") }
     guard capacity % UInt64(LogFormat.pageBytes) == 0, capacity <= LogFormat.capacityMax else {
-      throw damage(56, "a capacity of whole pages up to \(LogFormat.capacityMax)", found: "\(capacity)")
+      throw .damage(
+        file, 56, "a capacity of whole pages up to \(LogFormat.capacityMax)", found: "\(capacity)")
     }
     guard previousLength <= LogFormat.capacityMax, previousSequence < SequenceNumber.max.value else {
-      throw damage(80, "the end of a log", found: "an end that no log can have")
+      throw .damage(file, 80, "the end of a log", found: "an end that no log can have")
     }
     self.init(
-      fileID: fileID, storeID: storeID, number: LogNumber(number), capacity: capacity,
+      fileID: head.id, storeID: storeID, number: LogNumber(number), capacity: capacity,
       previous: LogEnd(
         fileID: previousID, length: previousLength, sequence: SequenceNumber(previousSequence)))
   }

@@ -99,10 +99,7 @@ package struct Manifest: Equatable, VersionedHeader {
 
   package func encoded() -> [UInt8] {
     checkInvariants()
-    var bytes = Self.signature.bytes
-    bytes.append(0)
-    bytes.append(littleEndian: UInt32(logs.count))
-    bytes.append(storeID)
+    var bytes = Self.signature.head(word: UInt32(logs.count), id: storeID)
     bytes.append(littleEndian: generation)
     bytes.append(littleEndian: nextLogNumber.value)
     bytes.append(littleEndian: nextFileNumber.value)
@@ -136,27 +133,23 @@ package struct Manifest: Equatable, VersionedHeader {
   package init(storeID: RandomID) { self.storeID = storeID }
 
   package init(decoding bytes: RawSpan, file: String) throws(ByteStoreError) {
-    func damage(_ offset: Int, _ expected: String, found: String) -> ByteStoreError {
-      .corrupted(Damage(file: file, offset: UInt64(offset), expected: expected, found: found))
-    }
     var reader = ByteReader(bytes)
-    try reader.expect(Self.signature, file, or: damage(0, "a manifest's first bytes", found: "others"))
-    guard reader.uint8() == Self.signature.kind, reader.skip(1),
-      let count = reader.uint32(), let storeID = reader.randomID(),
-      let generation = reader.uint64(), let nextLogNumber = reader.uint64(),
-      let nextFileNumber = reader.uint64(), let segmentCount = reader.uint32(),
-      let checkpointCount = reader.uint32(), checkpointCount <= 1
-    else { throw damage(8, "a manifest's header", found: "a shorter or another file") }
+    try reader.expect(Self.signature, file, "a manifest's first bytes", found: "others")
+    guard let head = reader.head(of: Self.signature), let generation = reader.uint64(),
+      let nextLogNumber = reader.uint64(), let nextFileNumber = reader.uint64(),
+      let segmentCount = reader.uint32(), let checkpointCount = reader.uint32(), checkpointCount <= 1
+    else { throw .damage(file, 8, "a manifest's header", found: "a shorter or another file") }
+    let (count, storeID) = (head.word, head.id)
     let size =
       Self.headBytes + Self.logBytes * Int(count) + Self.segmentBytes * Int(segmentCount)
       + Self.checkpointBytes * Int(checkpointCount) + 4
     guard bytes.byteCount == size else {
       let parts = "\(Self.countText(count, "log")) and \(Self.countText(segmentCount, "segment"))"
-      throw damage(12, "\(size) bytes, as it lists \(parts)", found: "\(bytes.byteCount) bytes")
+      throw .damage(file, 12, "\(size) bytes, as it lists \(parts)", found: "\(bytes.byteCount) bytes")
     }
     let checksum = bytes.trailingChecksum(Checksum(file: storeID, offset: 0))
     guard checksum.isCorrect else {
-      throw damage(size - 4, "checksum \(checksum.computed)", found: "another")
+      throw .damage(file, UInt64(size - 4), "checksum \(checksum.computed)", found: "another")
     }
     self.storeID = storeID
     self.generation = generation
@@ -164,20 +157,22 @@ package struct Manifest: Equatable, VersionedHeader {
     self.nextFileNumber = FileNumber(nextFileNumber)
     for _ in 0..<count {
       guard let log = Log(&reader) else {
-        throw damage(reader.offset, "an entry of a log", found: "something else")
+        throw .damage(file, UInt64(reader.offset), "an entry of a log", found: "something else")
       }
       logs.append(log)
     }
     for _ in 0..<segmentCount {
       guard let segment = Segment(&reader) else {
-        throw damage(reader.offset, "an entry of a segment", found: "something else")
+        throw .damage(file, UInt64(reader.offset), "an entry of a segment", found: "something else")
       }
       segments.append(segment)
     }
     if checkpointCount == 1 { checkpoint = Checkpoint(&reader) }
     // The checksum matched, so this is not accidental corruption. But a crafted file must not trigger a
     // precondition either.
-    if let invariantBroken { throw damage(Self.headBytes, invariantBroken, found: "something else") }
+    if let invariantBroken {
+      throw .damage(file, UInt64(Self.headBytes), invariantBroken, found: "something else")
+    }
   }
 
   private static func countText(_ count: UInt32, _ name: String) -> String {

@@ -42,15 +42,6 @@ extension RawSpan {
     return reader.trailingChecksum(start)
   }
 
-  /// Throws if the checksum at the end of a header is wrong. The header is the first `count` bytes.
-  func checkHeader(of count: Int, _ file: String) throws(ByteStoreError) {
-    let checksum = extracting(first: count).trailingChecksum()
-    guard !checksum.isCorrect else { return }
-    throw .corrupted(
-      Damage(
-        file: file, offset: 0, expected: "a header with checksum \(checksum.computed)", found: "another"))
-  }
-
   /// The checksum in the last four bytes of a page at `offset` of the file `id`; nil if a test has turned
   /// this check off.
   package func pageChecksum(file id: RandomID, offset: UInt64, broken: Rule?) -> TrailingChecksum? {
@@ -71,9 +62,7 @@ extension RawSpan {
     guard let checksum = pageChecksum(file: id, offset: offset, broken: broken), !checksum.isCorrect else {
       return
     }
-    throw .corrupted(
-      Damage(
-        file: path, offset: offset, expected: "a page with checksum \(checksum.recorded ?? 0)",
-        found: "\(checksum.computed)"))
+    throw .damage(
+      path, offset, "a page with checksum \(checksum.recorded ?? 0)", found: "\(checksum.computed)")
   }
 }

@@ -75,10 +75,7 @@ package struct SegmentHeader: Equatable, VersionedHeader {
   }
 
   package func encoded() -> [UInt8] {
-    var page = Self.signature.bytes
-    page.append(0)
-    page.append(littleEndian: UInt32(SegmentFormat.pageBytes))
-    page.append(fileID)
+    var page = Self.signature.head(word: UInt32(SegmentFormat.pageBytes), id: fileID)
     page.append(storeID)
     page.append(littleEndian: number.value)
     page.append(littleEndian: asOf.value)
@@ -112,29 +109,23 @@ package struct SegmentHeader: Equatable, VersionedHeader {
   }
 
   package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
-    func damage(_ offset: UInt64, _ expected: String, found: String) -> ByteStoreError {
-      .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
-    }
-    guard page.byteCount >= SegmentFormat.pageBytes else {
-      throw damage(0, "a header page of \(SegmentFormat.pageBytes) bytes", found: "\(page.byteCount) bytes")
-    }
     var reader = ByteReader(page)
-    try reader.expect(Self.signature, file, or: damage(0, "a segment's first bytes", found: "others"))
-    try page.checkHeader(of: SegmentFormat.headerBytes, file)
-    guard reader.uint8() == Self.signature.kind, reader.skip(1),
-      let pageBytes = reader.uint32(), pageBytes == UInt32(SegmentFormat.pageBytes),
-      let fileID = reader.randomID(), let storeID = reader.randomID(), let number = reader.uint64(),
-      let asOf = reader.uint64(), let entries = reader.uint64(), let smallPages = reader.uint32(),
-      let runPages = reader.uint32(), let runs = reader.uint32(), let dictionaryBytes = reader.uint32(),
+    try reader.expectPage(
+      Self.signature, file, "a segment's first bytes", headerBytes: SegmentFormat.headerBytes,
+      pageBytes: SegmentFormat.pageBytes)
+    guard let head = reader.head(of: Self.signature), head.word == UInt32(SegmentFormat.pageBytes),
+      let storeID = reader.randomID(), let number = reader.uint64(), let asOf = reader.uint64(),
+      let entries = reader.uint64(), let smallPages = reader.uint32(), let runPages = reader.uint32(),
+      let runs = reader.uint32(), let dictionaryBytes = reader.uint32(),
       let dictionaryCRC = reader.uint32(), let runTableCRC = reader.uint32(),
       let trailerBytes = reader.uint16(), trailerBytes == UInt16(SegmentFormat.trailerBytes)
-    else { throw damage(8, "a segment's header", found: "another kind of file") }
+    else { throw .damage(file, 8, "a segment's header", found: "another kind of file") }
     let pages = UInt64(smallPages) + UInt64(runPages)
     guard pages <= UInt64(Manifest.Segment.pagesMax), runs <= runPages,
       dictionaryBytes <= UInt32(EntryDictionary.bytesMax)
-    else { throw damage(84, "counts that a segment can have", found: "others") }
+    else { throw .damage(file, 84, "counts that a segment can have", found: "others") }
     self.init(
-      fileID: fileID, storeID: storeID, number: FileNumber(number), asOf: SequenceNumber(asOf),
+      fileID: head.id, storeID: storeID, number: FileNumber(number), asOf: SequenceNumber(asOf),
       entries: entries, smallPages: Int(smallPages), runPages: Int(runPages), runs: Int(runs),
       dictionaryBytes: Int(dictionaryBytes), dictionaryCRC: dictionaryCRC, runTableCRC: runTableCRC)
   }

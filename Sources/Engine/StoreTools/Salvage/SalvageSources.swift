@@ -116,7 +116,6 @@ struct SalvageSources {
     case .segment:
       head.storeID = try SegmentHeader.decode(page, file: path).header?.storeID
     case .checkpoint:
-      let page = Array(page.prefix(CheckpointFormat.pageBytes))
       head.storeID = try CheckpointHeader.decode(page, file: path).header?.storeID
     }
   }
