@@ -104,6 +104,8 @@ private final class SharedStore: Sendable {
     }
   }
 
+  var hasDriver: Bool { state.withLock { $0.driver != nil } }
+
   /// Returns the client of the store's remote. The first call creates the client with `make`.
   func driver(
     _ make: (DocumentStore) throws(DocumentStoreError) -> SyncDriver
@@ -165,6 +167,9 @@ package final class StoreUse: Sendable {
   }
 
   deinit { try? end() }
+
+  /// Whether a client of a remote runs over this store.
+  package var hasDriver: Bool { store.hasDriver }
 
   /// Returns the client of a remote over this store. All users of the store share the client. The first call
   /// creates the client, and later calls do not change its options.

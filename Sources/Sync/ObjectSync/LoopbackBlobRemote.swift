@@ -1,7 +1,6 @@
 // An object server in this process, for tests and for programs that want to observe the requests to a remote.
 
 internal import ByteStore
-import Dispatch
 internal import DocumentStore
 import ObjectStore
 import OfflineSync
@@ -39,7 +38,7 @@ public final class LoopbackBlobRemote: BlobRemote {
     var stalls: [String: UInt64] = [:]
   }
 
-  private let state = QueueProtected(State())
+  private let state = Locked(State())
   /// Whether generations are wall-clock microseconds; otherwise they are counted.
   private let usesClockGenerations: Bool
 
@@ -50,14 +49,14 @@ public final class LoopbackBlobRemote: BlobRemote {
   /// Creates a server whose generations count up by one, starting after `generation`.
   package init(countingFrom generation: Int64) {
     usesClockGenerations = false
-    state.access { $0.lastGeneration = generation }
+    state.withLock { $0.lastGeneration = generation }
   }
 
   /// Whether calls reach the server.
   public var isReachable: Bool {
-    get { state.access { $0.isReachable } }
+    get { state.withLock { $0.isReachable } }
     set {
-      state.access {
+      state.withLock {
         $0.isReachable = newValue
         $0.callsLeft = nil
       }
@@ -67,7 +66,7 @@ public final class LoopbackBlobRemote: BlobRemote {
   /// Breaks the connection after this many calls. The call during which it breaks is not executed; with
   /// `losingAnswer`, it is executed and its answer is lost.
   public func disconnect(afterCalls count: Int, losingAnswer: Bool = false) {
-    state.access {
+    state.withLock {
       $0.callsLeft = count
       $0.losesAnswer = losingAnswer
     }
@@ -80,28 +79,28 @@ public final class LoopbackBlobRemote: BlobRemote {
 
   /// Refuses changes of objects with this name from now on, with the given error.
   public func refuse(name: String, with reason: BlobRemoteError) {
-    state.access { $0.refusals[name] = reason }
+    state.withLock { $0.refusals[name] = reason }
   }
 
   /// Makes reads of this name fail as `unavailable` from the offset on. A nil offset ends the failures.
-  package func stall(name: String, from offset: UInt64?) { state.access { $0.stalls[name] = offset } }
+  package func stall(name: String, from offset: UInt64?) { state.withLock { $0.stalls[name] = offset } }
 
   /// The total number of uploaded bytes; bytes that were sent twice count twice.
-  public var bytesReceived: UInt64 { state.access { $0.bytesReceived } }
+  public var bytesReceived: UInt64 { state.withLock { $0.bytesReceived } }
 
   /// The total number of content bytes that were read; bytes that were read twice count twice.
-  package var bytesSent: UInt64 { state.access { $0.bytesSent } }
+  package var bytesSent: UInt64 { state.withLock { $0.bytesSent } }
 
   /// Returns the content stored under this name; nil if there is none.
   public func content(bucket: String, name: String) -> [UInt8]? {
-    state.access { $0.objects[Key(bucket: bucket, name: name)]?.content }
+    state.withLock { $0.objects[Key(bucket: bucket, name: name)]?.content }
   }
 
   /// The number of upload sessions that are not finished.
-  public var openSessions: Int { state.access { $0.sessions.count } }
+  public var openSessions: Int { state.withLock { $0.sessions.count } }
 
   /// The ids of the upload sessions that are not finished.
-  package var openSessionIDs: Set<String> { state.access { Set($0.sessions.keys) } }
+  package var openSessionIDs: Set<String> { state.withLock { Set($0.sessions.keys) } }
 
   // MARK: The server
 
@@ -112,17 +111,17 @@ public final class LoopbackBlobRemote: BlobRemote {
   private func serve<Value: Sendable>(
     _ body: (inout State) throws(BlobRemoteError) -> Value
   ) throws(BlobRemoteError) -> Value {
-    try state.access { state -> Result<Value, BlobRemoteError> in
+    try state.withLock { state throws(BlobRemoteError) -> Value in
       if let left = state.callsLeft {
         if left == 0, state.isReachable {
           state.isReachable = false
-          if state.losesAnswer { _ = Result { () throws(BlobRemoteError) in try body(&state) } }
+          if state.losesAnswer { _ = try? body(&state) }
         }
         state.callsLeft = max(0, left - 1)
       }
-      guard state.isReachable else { return .failure(.unavailable("The loopback remote was disconnected.")) }
-      return Result { () throws(BlobRemoteError) in try body(&state) }
-    }.get()
+      guard state.isReachable else { throw .unavailable("The loopback remote was disconnected.") }
+      return try body(&state)
+    }
   }
 
   public func offset(ofUpload id: String) throws(BlobRemoteError) -> UInt64 {
@@ -230,16 +229,4 @@ public final class LoopbackBlobRemote: BlobRemote {
       guard state.objects.removeValue(forKey: Key(bucket: bucket, name: name)) != nil else { throw .notFound }
     }
   }
-}
-
-/// State that is only accessed on a serial queue. The thread sanitizer understands a queue, but not every
-/// lock.
-private final class QueueProtected<State>: @unchecked Sendable {
-  // Unchecked, because `state` is only touched on `queue`.
-  private var state: State
-  private let queue = DispatchQueue(label: "dugout.loopback")
-
-  init(_ initial: State) { state = initial }
-
-  func access<Result>(_ body: (inout State) -> Result) -> Result { queue.sync { body(&state) } }
 }

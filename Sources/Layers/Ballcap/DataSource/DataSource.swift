@@ -11,6 +11,7 @@
 // All steps run on the callback queue, or in the task that loops over `changes`. `retrieve` may return its
 // result on any thread.
 
+private import FirebaseCore
 public import FirebaseFirestore
 private import Foundation
 package import LayerKit
@@ -69,11 +70,6 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
     /// The last snapshot of the previous listener. The documents of that snapshot are in the list until this
     /// listener reports all documents.
     var replaced: QuerySnapshot?
-  }
-
-  // Unchecked, because the block may be called on any thread, as its contract says.
-  private struct Answer: @unchecked Sendable {
-    let done: (Element?) -> Void
   }
 
   /// The query of the source.
@@ -138,8 +134,9 @@ public final class DataSource<T: Object & DataRepresentable>: ExpressibleByArray
     from block: @escaping @Sendable (QuerySnapshot?, QueryDocumentSnapshot) async -> Element?
   ) -> Self {
     retrieve { source, document, done in
-      let answer = Answer(done: done)
-      Task { answer.done(await block(source, document)) }
+      // The contract of `RetrieveBlock` allows a call of `done` on any thread.
+      let answer = Transferred(done)
+      Task { answer.value(await block(source, document)) }
     }
   }
 
