@@ -285,11 +285,11 @@ if let band = Context.environment["DUGOUT_BAND"] {
     "LayerKit", "Ballcap", "BallcapFields", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness",
   ]
   let bands = [
-    "engine": engine + [
-      "CDigestTests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests", "ObjectSyncTests",
+    "engine": engine + ["CDigestTests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests"],
+    "api": engine + api + [
+      "OfflineSyncTests", "ObjectSyncTests", "FirebaseCoreTests", "FirebaseFirestoreTests",
+      "FirebaseStorageTests",
     ],
-    "api": engine + api
-      + ["OfflineSyncTests", "FirebaseCoreTests", "FirebaseFirestoreTests", "FirebaseStorageTests"],
     "layers": engine + api + layers
       + ["LayerKitTests", "BallcapFieldsTests", "BallcapTests", "PringTests", "StreamBaseKitTests"],
   ]
