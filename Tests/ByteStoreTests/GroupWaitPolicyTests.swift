@@ -65,7 +65,7 @@ struct GroupWaitPolicyTests {
   }
 
   private func waitForWaitingLeader(_ store: ByteStore, orThat isDone: () -> Bool) {
-    while !isDone(), store.state.withLock({ $0.host == nil }) { WorkerThread.yield() }
+    while !isDone(), store.state.withLock({ $0.waitingLeader == nil }) { WorkerThread.yield() }
   }
 
   @Test("a leader without followers commits when its time is up")
@@ -76,7 +76,7 @@ struct GroupWaitPolicyTests {
     for number in 0..<20 {
       expect(9, store)
       try store.put([UInt8(number)], for: "key")
-      if store.state.withLock({ $0.host != nil || $0.isLeading }) { busyAfter.append(number) }
+      if store.state.withLock({ $0.waitingLeader != nil || $0.isLeading }) { busyAfter.append(number) }
     }
     #expect(busyAfter == [])
     #expect(store.lastCommit == SequenceNumber(20))

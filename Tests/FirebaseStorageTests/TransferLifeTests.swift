@@ -399,7 +399,7 @@ struct TransferLifeTests {
       }
       #expect(failure?.code == .unknown)
       #expect(failure?.localizedDescription.contains("is still pending") == true)
-      worker.giveUp()
+      worker.abort()
       return worker
     }
     // The first upload times out. The second upload is cancelled before its timeout is reported.

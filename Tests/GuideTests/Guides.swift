@@ -397,7 +397,7 @@ struct RemoteGuide {
       self.handler = handler
       inner = remote.openWriteStream(as: user) { [weak self] event in
         guard let self else { return }
-        queue.async { self.hear(event) }
+        queue.async { self.receive(event) }
       }
     }
 
@@ -416,7 +416,7 @@ struct RemoteGuide {
       inner?.write(write)
     }
 
-    private func hear(_ event: WriteStreamEvent) {
+    private func receive(_ event: WriteStreamEvent) {
       guard !isClosed else { return }
       switch event {
       case .opened, .handshakeComplete: handler(event)

@@ -158,8 +158,8 @@ import Testing
     let entries = Self.entries(on: try #require(tree.texts[Self.page]))
     let marked = entries.filter { $0.isMarked }
     #expect(!marked.isEmpty)
-    let untold = marked.filter { !words.contains(String($0.member.prefix { $0 != "(" })) }
-    #expect(untold.map { "\($0.type).\($0.member)" } == [], "no guide tells of these members")
+    let undescribed = marked.filter { !words.contains(String($0.member.prefix { $0 != "(" })) }
+    #expect(undescribed.map { "\($0.type).\($0.member)" } == [], "no guide tells of these members")
     let types = Set(entries.filter { $0.isAddition && !$0.isMarked }.map { $0.type.prefix { $0 != "." } })
     try #require(types.count > 8)
     #expect(types.filter { !words.contains(String($0)) } == [], "no guide tells of these types")

@@ -68,8 +68,8 @@ public final class FirebaseApp: NSObject, Sendable {
       return true
     }
     if !isNew {
-      let who = name == defaultName ? "Default app" : "App named \(name)"
-      ProgrammerError.trap("\(who) has already been configured.")
+      let subject = name == defaultName ? "Default app" : "App named \(name)"
+      ProgrammerError.trap("\(subject) has already been configured.")
     }
   }
 

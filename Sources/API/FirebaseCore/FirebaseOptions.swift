@@ -141,6 +141,40 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
   }
 }
 
+// MARK: Values
+
+extension FirebaseOptions {
+  struct Values: Hashable, Sendable {
+    static let projectIDDefault = "dugout"
+    static let storageBucketDefault = "dugout"
+
+    var googleAppID = ""
+    var gcmSenderID = ""
+    var projectID: String? = Self.projectIDDefault
+    var apiKey: String?
+    var storageBucket: String? = Self.storageBucketDefault
+    var clientID: String?
+    var bundleID: String?
+    var databaseURL: String?
+    var directory: URL?
+  }
+}
+
+extension FirebaseOptions.Values {
+  /// Reads the values from the keys of GoogleService-Info.plist.
+  init(propertyList: [String: Any]) {
+    func string(_ key: String) -> String? { propertyList[key] as? String }
+    googleAppID = string("GOOGLE_APP_ID") ?? googleAppID
+    gcmSenderID = string("GCM_SENDER_ID") ?? gcmSenderID
+    projectID = string("PROJECT_ID") ?? projectID
+    apiKey = string("API_KEY")
+    storageBucket = string("STORAGE_BUCKET") ?? storageBucket
+    clientID = string("CLIENT_ID")
+    bundleID = string("BUNDLE_ID")
+    databaseURL = string("DATABASE_URL")
+  }
+}
+
 extension URL {
   /// Whether the URL is the path of a file or a directory on this machine. False if the URL has another
   /// scheme or host. Also false if the path contains a NUL byte, because system calls would truncate the path

@@ -79,7 +79,7 @@ package final class ByteStore: Sendable {
     var queue: [Ticket] = []
     private(set) var isLeading = false
     /// The ticket of the thread that waits for the group to fill, if there is one.
-    private(set) var host: Ticket?
+    private(set) var waitingLeader: Ticket?
     /// The number of completed groups, now and at the last rotation.
     private(set) var groups: UInt64 = 0
     private var groupsAtRotation: UInt64 = 0
@@ -109,21 +109,21 @@ package final class ByteStore: Sendable {
     /// At most one thread at a time leads. The leader uses the log and applies commits.
     mutating func startLeading() {
       isLeading = true
-      host = nil
+      waitingLeader = nil
     }
 
-    mutating func waitForGroup(_ ticket: Ticket) { host = ticket }
+    mutating func waitForGroup(_ ticket: Ticket) { waitingLeader = ticket }
 
-    mutating func stopWaitingForGroup() { host = nil }
+    mutating func stopWaitingForGroup() { waitingLeader = nil }
 
     /// Wakes the waiting thread if the group is full. If the thread whose commit filled the group reaches
     /// `finish` first, that thread leads instead.
     func wakeWaitingLeader() {
-      if let host, groupWaitPolicy.isComplete(queue.count) { host.signal.wake() }
+      if let waitingLeader, groupWaitPolicy.isComplete(queue.count) { waitingLeader.signal.wake() }
     }
 
     /// Whether no thread is leading and no thread is about to lead.
-    var needsLeader: Bool { !isLeading && (host == nil || groupWaitPolicy.isComplete(queue.count)) }
+    var needsLeader: Bool { !isLeading && (waitingLeader == nil || groupWaitPolicy.isComplete(queue.count)) }
 
     mutating func stopLeading() {
       isLeading = false

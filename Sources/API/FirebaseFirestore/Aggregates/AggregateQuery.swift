@@ -36,7 +36,7 @@ public final class AggregateQuery: NSObject, Sendable {
   ) {
     let client = query.firestore.client()
     let runnable = Result { try query.runnable }
-    client.read(query.firestore.told(completion)) { [self] write in
+    client.read(query.firestore.delivering(to: completion)) { [self] write in
       let values = try await client.aggregate(
         fields.map(\.aggregate), over: try runnable.get(), source: source.readSource, after: write)
       return AggregateQuerySnapshot(self, values)

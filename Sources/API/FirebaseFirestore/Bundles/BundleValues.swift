@@ -108,17 +108,17 @@ struct BundleValues {
       let seconds =
         (parts["seconds"] as? String).flatMap(Int64.init) ?? (parts["seconds"] as? NSNumber)?.int64Value
       let nanoseconds = (parts["nanos"] as? NSNumber)?.int32Value ?? 0
-      if let moment = StoredTimestamp(seconds: seconds ?? 0, nanoseconds: nanoseconds) { return moment }
+      if let timestamp = StoredTimestamp(seconds: seconds ?? 0, nanoseconds: nanoseconds) { return timestamp }
     }
     if let text = json as? String,
       let match = text.wholeMatch(of: #/([^.]+?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)/#),
       let date = try? Date("\(match.1)\(match.3)", strategy: .iso8601)
     {
       let fraction = (match.2.map(String.init) ?? "").padding(toLength: 9, withPad: "0", startingAt: 0)
-      if let moment = StoredTimestamp(
+      if let timestamp = StoredTimestamp(
         seconds: Int64(date.timeIntervalSince1970.rounded(.down)), nanoseconds: Int32(fraction) ?? 0)
       {
-        return moment
+        return timestamp
       }
     }
     throw BundleError("The bundle has an invalid time.")

@@ -59,7 +59,7 @@ extension Firestore {
   ) -> LoadBundleTask {
     let task = LoadBundleTask()
     let load = BundleLoad(self, task, source: source)
-    load.begin(told { completion?($0, $1) })
+    load.begin(delivering { completion?($0, $1) })
     return task
   }
 
@@ -68,7 +68,7 @@ extension Firestore {
   /// Finds the query with this name in the bundles that were loaded. `completion` runs on the callback queue,
   /// with nil if no loaded bundle contains such a query.
   public func getQuery(named name: String, completion: @escaping (Query?) -> Void) {
-    query(named: name, told { query, _ in completion(query) })
+    query(named: name, delivering { query, _ in completion(query) })
   }
 
   /// Returns the query with this name in the bundles that were loaded; nil if no loaded bundle contains such
@@ -136,9 +136,9 @@ private struct BundleLoad: Sendable {
     var progress = Progress()
     do {
       try load(data, into: view, progress: &progress)
-      return tell(progress, .success)
+      return report(progress, .success)
     } catch {
-      tell(progress, .error)
+      report(progress, .error)
       throw (error as? BundleError).map(FirestoreErrors.translate) ?? FirestoreErrors.translate(any: error)
     }
   }
@@ -193,7 +193,7 @@ private struct BundleLoad: Sendable {
         bundle.documents.append(
           BundledDocument(path: path, fields: nil, version: readTime, byteCount: byteCount))
         progress.documentsLoaded += 1
-        tell(progress, .inProgress)
+        report(progress, .inProgress)
       case .document(let path, let fields, let updateTime):
         guard let (announcedPath, queries) = announced, announcedPath == path else {
           throw BundleError("The bundle has a document without metadata.")
@@ -203,18 +203,18 @@ private struct BundleLoad: Sendable {
           BundledDocument(
             path: path, fields: fields, version: updateTime, byteCount: byteCount, queries: queries))
         progress.documentsLoaded += 1
-        tell(progress, .inProgress)
+        report(progress, .inProgress)
       }
     }
     guard announced == nil else { throw BundleError("The bundle announces a document that it lacks.") }
   }
 
   @discardableResult
-  private func tell(_ progress: Progress, _ state: LoadBundleTaskState) -> LoadBundleTaskProgress {
-    let told = LoadBundleTaskProgress(
+  private func report(_ progress: Progress, _ state: LoadBundleTaskState) -> LoadBundleTaskProgress {
+    let reported = LoadBundleTaskProgress(
       documentsLoaded: progress.documentsLoaded, totalDocuments: progress.totalDocuments,
       bytesLoaded: progress.bytesLoaded, totalBytes: progress.totalBytes, state: state)
-    firestore.callbackQueue.async { [task] in task.tell(told) }
-    return told
+    firestore.callbackQueue.async { [task] in task.notifyObservers(of: reported) }
+    return reported
   }
 }

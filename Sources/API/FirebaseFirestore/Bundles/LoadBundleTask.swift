@@ -80,7 +80,7 @@ public final class LoadBundleTask: NSObject, Sendable {
   public func removeAllObservers() { state.withLock { $0.observers = [:] } }
 
   /// Calls the observers in the order in which they were added. Runs on the callback queue.
-  func tell(_ progress: LoadBundleTaskProgress) {
+  func notifyObservers(of progress: LoadBundleTaskProgress) {
     let observers = state.withLock { $0.observers.sorted { $0.key < $1.key }.map(\.value) }
     for observer in observers { observer(progress) }
   }

@@ -75,10 +75,10 @@ private final class ConflictChoice: ConflictPolicy {
           path: conflict.path, record: document.map { DocumentRecord($0) }, hasPendingWrites: isPending,
           isFromCache: isPending))
     }
-    let told = FirestoreConflict(
+    let translated = FirestoreConflict(
       base: snapshot(base, isPending: false), local: snapshot(local, isPending: true),
       remote: snapshot(remote, isPending: false))
-    switch resolve(told) {
+    switch resolve(translated) {
     case .keepWrites: return .keepWrites
     case .dropWrites: return .dropWrites
     case .delete: return .replaceWrites(.delete(conflict.path))

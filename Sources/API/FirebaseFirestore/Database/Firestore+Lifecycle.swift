@@ -84,7 +84,7 @@ extension Firestore {
   public func terminate(completion: (((any Error)?) -> Void)? = nil) {
     forget()
     end()
-    let complete = told { (_: Void?, error) in completion?(error) }
+    let complete = delivering { (_: Void?, error) in completion?(error) }
     ending.notify(queue: endQueue) { complete(.success(())) }
   }
 
@@ -99,7 +99,7 @@ extension Firestore {
   /// has used the database and is not terminated. If this instance is being terminated, waits until the
   /// termination has ended.
   public func clearPersistence(completion: (((any Error)?) -> Void)? = nil) {
-    clear(told { (_: Void?, error) in completion?(error) })
+    clear(delivering { (_: Void?, error) in completion?(error) })
   }
 
   /// Deletes the database, which must not be in use.

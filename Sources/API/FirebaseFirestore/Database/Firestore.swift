@@ -160,8 +160,8 @@ public final class Firestore: NSObject, Sendable {
   package var callbackQueue: DispatchQueue { state.withLock { $0.callbackQueue } }
 
   /// Returns a closure that passes a result to `completion` on the callback queue.
-  func told<Value: Sendable>(
-    _ completion: @escaping (Value?, (any Error)?) -> Void
+  func delivering<Value: Sendable>(
+    to completion: @escaping (Value?, (any Error)?) -> Void
   ) -> @Sendable (Result<Value, any Error>) -> Void {
     callbackQueue.passing(to: completion)
   }

@@ -30,7 +30,7 @@ extension DocumentReference: Listenable {
   public func addSnapshotListener(
     options: SnapshotListenOptions, listener: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
-    tell(options, listener)
+    listenOnCallbackQueue(options, listener)
   }
 
   /// Listens on any serial queue.

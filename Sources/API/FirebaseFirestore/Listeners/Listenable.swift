@@ -20,7 +20,7 @@ protocol Listenable {
 
 extension Listenable {
   /// Calls the user's closure with each snapshot on the callback queue.
-  func tell(
+  func listenOnCallbackQueue(
     _ options: SnapshotListenOptions, _ listener: @escaping (Snapshot?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
     let callback = Callback<(Snapshot?, (any Error)?)> { listener($0.0, $0.1) }

@@ -30,7 +30,7 @@ extension Query: Listenable {
   public func addSnapshotListener(
     options: SnapshotListenOptions, listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
-    tell(options, listener)
+    listenOnCallbackQueue(options, listener)
   }
 
   /// Listens on any serial queue.

@@ -13,7 +13,7 @@ extension Firestore {
   /// on the callback queue. It receives `invalidArgument` if the text is invalid.
   @available(*, deprecated, message: "The indexes that queries need are built automatically.")
   public func setIndexConfiguration(_ json: String, completion: (((any Error)?) -> Void)? = nil) {
-    setIndexConfiguration(Data(json.utf8), told { (_: Void?, error) in completion?(error) })
+    setIndexConfiguration(Data(json.utf8), delivering { (_: Void?, error) in completion?(error) })
   }
 
   /// Creates the indexes in the JSON text, and drops declared indexes that are not in it. Returns when the
@@ -26,7 +26,7 @@ extension Firestore {
   /// Creates the indexes in the JSON text of a stream, and drops declared indexes that are not in it.
   @available(*, deprecated, message: "The indexes that queries need are built automatically.")
   public func setIndexConfiguration(_ stream: InputStream, completion: (((any Error)?) -> Void)? = nil) {
-    setIndexConfiguration(stream.everything, told { (_: Void?, error) in completion?(error) })
+    setIndexConfiguration(stream.everything, delivering { (_: Void?, error) in completion?(error) })
   }
 
   /// Creates the indexes in the JSON text of a stream, and drops declared indexes that are not in it.

@@ -77,9 +77,9 @@ extension FirestoreClient {
   fileprivate func listenToRejections(
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Result<RejectedWrite, any Error>) -> Void
   ) -> Listening {
-    listenToDriver(on: queue, withoutRemote: nil, handler: handler) { driver, tell in
+    listenToDriver(on: queue, withoutRemote: nil, handler: handler) { driver, deliver in
       let id = driver.listenToRejections { result in
-        tell(result.map { RejectedWrite($0) }.mapError(FirestoreErrors.translate))
+        deliver(result.map { RejectedWrite($0) }.mapError(FirestoreErrors.translate))
       }
       return { driver.unlistenToRejections(id) }
     }

@@ -76,10 +76,10 @@ extension FirestoreClient {
   fileprivate func listenToQueue(
     on queue: DispatchQueue, _ handler: @escaping @Sendable (Result<WriteQueueProgress, any Error>) -> Void
   ) -> Listening {
-    listenToDriver(on: queue, withoutRemote: .nothing, handler: handler) { driver, tell in
+    listenToDriver(on: queue, withoutRemote: .nothing, handler: handler) { driver, deliver in
       let start = Locked<QueueProgress?>(nil)
       let id = driver.listenToQueue { result in
-        tell(result.map { WriteQueueProgress($0, since: start) }.mapError(FirestoreErrors.translate))
+        deliver(result.map { WriteQueueProgress($0, since: start) }.mapError(FirestoreErrors.translate))
       }
       return { driver.unlistenToQueue(id) }
     }

@@ -22,7 +22,7 @@ extension DocumentReference {
     _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) {
     let path = Result { try storedPath }
-    client.read(firestore.told(completion)) { [self] write in
+    client.read(firestore.delivering(to: completion)) { [self] write in
       DocumentSnapshot(self, try await client.document(at: try path.get(), source: source, after: write))
     }
   }
@@ -32,7 +32,7 @@ extension DocumentReference {
     through client: any FirestoreClient, _ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void
   ) {
     let path = Result { try storedPath }
-    client.read(firestore.told(completion)) { [self] write in
+    client.read(firestore.delivering(to: completion)) { [self] write in
       DocumentSnapshot(self, try await client.documentForWrite(at: try path.get(), after: write))
     }
   }

@@ -14,7 +14,7 @@ extension Query {
   public func getDocuments(
     source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) {
-    read(source.readSource, through: firestore.client(), done: firestore.told(completion))
+    read(source.readSource, through: firestore.client(), done: firestore.delivering(to: completion))
   }
 
   func read(

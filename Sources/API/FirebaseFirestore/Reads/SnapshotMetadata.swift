@@ -12,14 +12,14 @@ public final class SnapshotMetadata: NSObject, Sendable {
   /// Returns a shared instance with these values.
   static func of(hasPendingWrites: Bool, isFromCache: Bool) -> SnapshotMetadata {
     switch (hasPendingWrites, isFromCache) {
-    case (false, false): settled
+    case (false, false): confirmed
     case (false, true): cached
     case (true, false): pending
     case (true, true): pendingAndCached
     }
   }
 
-  private static let settled = SnapshotMetadata(hasPendingWrites: false, isFromCache: false)
+  private static let confirmed = SnapshotMetadata(hasPendingWrites: false, isFromCache: false)
   private static let cached = SnapshotMetadata(hasPendingWrites: false, isFromCache: true)
   private static let pending = SnapshotMetadata(hasPendingWrites: true, isFromCache: false)
   private static let pendingAndCached = SnapshotMetadata(hasPendingWrites: true, isFromCache: true)

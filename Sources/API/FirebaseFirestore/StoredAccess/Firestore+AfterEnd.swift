@@ -44,7 +44,7 @@ extension DocumentReference {
   /// Reads the document like `getDocument(completion:)`.
   package func getDocumentOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
     guard let client = try? firestore.livingClient() else {
-      return firestore.told(completion)(.failure(Firestore.ended))
+      return firestore.delivering(to: completion)(.failure(Firestore.ended))
     }
     read(.default, through: client, completion)
   }
@@ -53,7 +53,7 @@ extension DocumentReference {
   /// (`LayerRequirement.unchanged`). If writes of the document were just accepted, the result includes them.
   package func getDocumentForWriteOrFail(_ completion: @escaping (DocumentSnapshot?, (any Error)?) -> Void) {
     guard let client = try? firestore.livingClient() else {
-      return firestore.told(completion)(.failure(Firestore.ended))
+      return firestore.delivering(to: completion)(.failure(Firestore.ended))
     }
     readForWrite(through: client, completion)
   }
@@ -62,7 +62,7 @@ extension DocumentReference {
 extension Query {
   /// Runs the query like `getDocuments(completion:)`.
   package func getDocumentsOrFail(_ completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
-    let complete = firestore.told(completion)
+    let complete = firestore.delivering(to: completion)
     guard let client = try? firestore.livingClient() else { return complete(.failure(Firestore.ended)) }
     read(.default, through: client, done: complete)
   }
@@ -73,7 +73,7 @@ extension Query {
     _ listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) -> (any ListenerRegistration)? {
     guard let client = try? firestore.livingClient() else {
-      firestore.told(listener)(.failure(Firestore.ended))
+      firestore.delivering(to: listener)(.failure(Firestore.ended))
       return nil
     }
     let callback = Callback<(QuerySnapshot?, (any Error)?)> { listener($0.0, $0.1) }
@@ -96,7 +96,7 @@ extension WriteBatch {
   /// Commits like `commit(completion:)`.
   package func commitOrFail(_ completion: @escaping ((any Error)?) -> Void) {
     guard let client = try? firestore.livingClient() else {
-      return firestore.told { (_: Void?, error) in completion(error) }(.failure(Firestore.ended))
+      return firestore.delivering { (_: Void?, error) in completion(error) }(.failure(Firestore.ended))
     }
     commit(through: client, completion)
   }

@@ -52,9 +52,9 @@ extension WriteBatch {
     state.withLock { $0.failure = $0.failure ?? error }
   }
 
-  /// Commits, and passes the result to `told` on an internal queue, after the listeners and before the
+  /// Commits, and passes the result to `handler` on an internal queue, after the listeners and before the
   /// result of any later write.
-  package func commit(told: @escaping @Sendable (Result<Void, any Error>) -> Void) { send(told) }
+  package func commit(handler: @escaping @Sendable (Result<Void, any Error>) -> Void) { send(handler) }
 }
 
 extension [String: Any] {

@@ -114,11 +114,11 @@ public final class FirestoreQueryObservable<Items>: Observable {
   }
 
   private func take(_ result: Result<QuerySnapshot, any Error>) {
-    let made = make(result, chosen.decodingFailureStrategy)
-    animated { registrar.withMutation(of: self, keyPath: \.items) { known = made.items } }
-    guard made.error != nil || chosen.error != nil else { return }
+    let decoded = make(result, chosen.decodingFailureStrategy)
+    animated { registrar.withMutation(of: self, keyPath: \.items) { known = decoded.items } }
+    guard decoded.error != nil || chosen.error != nil else { return }
     var configuration = chosen
-    configuration.error = made.error
+    configuration.error = decoded.error
     note(configuration)
   }
 

@@ -32,7 +32,7 @@ extension Firestore {
     completion: @escaping (Any?, (any Error)?) -> Void
   ) {
     let run = unsafe TransactionRun(self, options, Self.throwing(block))
-    run.begin(told { (result: Transferred<Any?>?, error) in completion(result?.value ?? nil, error) })
+    run.begin(delivering { (result: Transferred<Any?>?, error) in completion(result?.value ?? nil, error) })
   }
 
   /// Runs the block again after each conflict, up to five times, and returns the block's result.

@@ -58,8 +58,8 @@ final class ProbeNotes {
     }
     // A wrapper that decodes its value by keys or by elements stores the value itself. A wrapper that
     // computes its value from another value stores that other value.
-    let isMadeOfParts = !isLeaf || (wrapped.value is any Collection && !(wrapped.value is String))
-    return isMadeOfParts && !(wrapped.value is Data) ? [wrapped.value] : []
+    let isComposite = !isLeaf || (wrapped.value is any Collection && !(wrapped.value is String))
+    return isComposite && !(wrapped.value is Data) ? [wrapped.value] : []
   }
 
   /// Returns the text of a value without its optionality, which does not affect the field.
@@ -140,7 +140,7 @@ struct ProbeDecoder: Decoder {
     case is URL.Type: return pick(URL(fileURLWithPath: "/one"), URL(fileURLWithPath: "/other"))
     case is Decimal.Type: return pick(Decimal(0), Decimal(1))
     case is UUID.Type: return pick(Self.ids.0, Self.ids.1)
-    case is Timestamp.Type: return pick(Self.moments.0, Self.moments.1)
+    case is Timestamp.Type: return pick(Self.timestamps.0, Self.timestamps.1)
     case is GeoPoint.Type: return pick(Self.places.0, Self.places.1)
     case is VectorValue.Type: return pick(Self.vectors.0, Self.vectors.1)
     case is DocumentReference.Type:
@@ -164,7 +164,9 @@ struct ProbeDecoder: Decoder {
   // Each value is created once, so that its text is the same in all decodings. The text of an object is its
   // memory address.
   private static let ids = (UUID(), UUID())
-  private static let moments = (Timestamp(seconds: 0, nanoseconds: 0), Timestamp(seconds: 1, nanoseconds: 0))
+  private static let timestamps = (
+    Timestamp(seconds: 0, nanoseconds: 0), Timestamp(seconds: 1, nanoseconds: 0)
+  )
   private static let places = (GeoPoint(latitude: 0, longitude: 0), GeoPoint(latitude: 1, longitude: 1))
   private static let vectors = (VectorValue([]), VectorValue([1]))
 }

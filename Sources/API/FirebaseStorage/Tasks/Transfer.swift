@@ -308,7 +308,7 @@ final class Transfer: Sendable {
   }
 
   private func fail(_ error: StorageError) {
-    worker.giveUp()
+    worker.abort()
     state.withLock { state in
       // If the transfer has already ended, its error and its staged parts were handled then.
       guard !state.machine.isOver else { return }

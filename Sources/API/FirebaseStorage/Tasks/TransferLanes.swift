@@ -12,7 +12,7 @@ package enum TransferLanes {
   }
   private static let laneCount = 16
   private static let placesMax = 8
-  private static let made = Locked(0)
+  private static let lastNumber = Locked(0)
 
   /// Returns the number of slots of each lane for a limit on open files. A negative `filesMax` means that
   /// there is no limit. A transfer has up to three files open, and the store and the rest of the process also
@@ -23,9 +23,9 @@ package enum TransferLanes {
   }
 
   static func next() -> TransferLane {
-    let number = made.withLock { made in
-      made &+= 1
-      return made
+    let number = lastNumber.withLock { lastNumber in
+      lastNumber &+= 1
+      return lastNumber
     }
     return lanes[number % lanes.count]
   }

@@ -36,7 +36,7 @@ protocol TransferWorker: AnyObject, Sendable {
   func discard()
   /// Cleans up after a failure, but keeps a change that is still queued for the remote. If the transfer was
   /// cancelled at the same time, `discard` is called as well.
-  func giveUp()
+  func abort()
   /// Stops the worker and keeps the staged parts.
   func leave()
 }
@@ -44,5 +44,5 @@ protocol TransferWorker: AnyObject, Sendable {
 extension TransferWorker {
   func whenChanged(_ wake: @escaping @Sendable () -> Void) { wake() }
   func hold() {}
-  func giveUp() { discard() }
+  func abort() { discard() }
 }

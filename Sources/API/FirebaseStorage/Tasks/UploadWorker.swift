@@ -213,7 +213,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     if let queued { client.sync?.cancel(queued.number) }
   }
 
-  func giveUp() { if !isOverdue { discard() } }
+  func abort() { if !isOverdue { discard() } }
 
   func leave() {
     upload?.leave()

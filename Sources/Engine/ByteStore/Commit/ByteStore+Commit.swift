@@ -77,13 +77,13 @@ extension ByteStore {
     _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil
   ) throws(ByteStoreError) -> SequenceNumber {
     guard !isForked else { throw .forked(directory: path) }
-    pace(forBytes: batch.body.count)
+    throttle(forBytes: batch.body.count)
     return try finish(try enqueue(batch, durability: durability, note: note))
   }
 
   /// The first half of a commit: puts the batch into the queue, which fixes its position in the commit order.
   /// A later call of `finish` does the rest. If a commit in `dependencies` fails, the new commit fails with
-  /// `dependencyRefused`. Callers of `enqueue` must call `pace` first, while they hold no lock.
+  /// `dependencyRefused`. Callers of `enqueue` must call `throttle` first, while they hold no lock.
   package func enqueue(
     _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil,
     dependencies: [PendingCommit] = []
@@ -128,7 +128,7 @@ extension ByteStore {
 
   /// Write throttling: waits if flushes do not keep up with commits. A small commit waits briefly. A large
   /// commit waits about as long as a flush of its bytes takes.
-  package func pace(forBytes bytes: Int) {
+  package func throttle(forBytes bytes: Int) {
     guard case .inBackground = options.maintenance else { return }
     let flushBytes = logBytesDue.load(ordering: .relaxed)
     let logBytes = logBytesToFlush.load(ordering: .relaxed)
@@ -167,13 +167,13 @@ extension ByteStore {
   private func takeTurn(_ ticket: Ticket, _ state: inout State) -> Turn {
     if let outcome = ticket.outcome { return .done(outcome) }
     // In a test that schedules all threads itself, no thread waits for its group to fill.
-    let waits = state.host == nil && !options.maintenance.isSimulated
+    let waits = state.waitingLeader == nil && !options.maintenance.isSimulated
     let waitNanoseconds = waits ? state.groupWaitPolicy.waitNanoseconds(with: state.queue.count) : 0
     guard waitNanoseconds == 0 else {
       state.waitForGroup(ticket)
       return .waitForGroup(waitNanoseconds)
     }
-    if state.host != nil { state.groupWaitPolicy.waitEnded(groupSize: state.queue.count) }
+    if state.waitingLeader != nil { state.groupWaitPolicy.waitEnded(groupSize: state.queue.count) }
     state.startLeading()
     return .lead
   }
@@ -183,9 +183,11 @@ extension ByteStore {
   private func waitForGroup(_ ticket: Ticket, _ waitNanoseconds: UInt64) -> Bool {
     state.withLock(
       wokenBy: ticket.signal, within: waitNanoseconds,
-      when: { $0.host !== ticket || $0.groupWaitPolicy.isComplete($0.queue.count) || $0.queue.isEmpty }
+      when: {
+        $0.waitingLeader !== ticket || $0.groupWaitPolicy.isComplete($0.queue.count) || $0.queue.isEmpty
+      }
     ) { state in
-      guard state.host === ticket else { return false }
+      guard state.waitingLeader === ticket else { return false }
       // A failure in another thread has already decided the outcome of all commits.
       guard ticket.outcome == nil else {
         state.stopWaitingForGroup()

@@ -253,8 +253,8 @@ extension ByteStore {
   private func noteDiskFull(_ writer: inout Writer) {
     // The first attempt of a flush writes a full checkpoint, so the size of the last checkpoint counts too.
     let cost = max(flushBytes(writer, after: 0), writer.manifest.checkpoint?.bytes ?? 0)
-    let isWorthIt = 8 * writer.logBytes >= cost
-    if isWorthIt { writer.liveBytesWhenFull = .max }
+    let isLogLarge = 8 * writer.logBytes >= cost
+    if isLogLarge { writer.liveBytesWhenFull = .max }
     if writer.liveBytesWhenFull == nil { writer.liveBytesWhenFull = liveBytes }
   }
 

@@ -268,11 +268,11 @@ private final class PosixFile: OpenFile {
   }
 
   func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
-    let got = unsafe buffer.withUnsafeMutableBytes {
+    let count = unsafe buffer.withUnsafeMutableBytes {
       unsafe pread(descriptor.number, $0.baseAddress, $0.count, off_t(offset))
     }
-    guard got >= 0 else { throw failure("pread") }
-    return got
+    guard count >= 0 else { throw failure("pread") }
+    return count
   }
 
   func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
@@ -427,9 +427,9 @@ private final class PosixLock: DirectoryLock {
   /// The process id that the holder wrote, if it can be parsed. It is only used in the text of an error.
   static func recordedHolder(in file: Descriptor) -> Int32? {
     var text = [UInt8](repeating: 0, count: 16)
-    let got = unsafe pread(file.number, &text, text.count, 0)
-    guard got > 0 else { return nil }
-    return Int32(String(decoding: text[..<got].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+    let count = unsafe pread(file.number, &text, text.count, 0)
+    guard count > 0 else { return nil }
+    return Int32(String(decoding: text[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
   }
 
   static func recordHolder(in file: Descriptor) {

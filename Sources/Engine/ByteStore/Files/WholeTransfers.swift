@@ -54,9 +54,9 @@ extension OpenFile {
     while done < count {
       do throws(SystemFailure) {
         var window = target._mutatingExtracting(droppingFirst: done)
-        let got = try read(into: &window, at: offset + UInt64(done))
-        if got == 0 { break }
-        done += got
+        let readCount = try read(into: &window, at: offset + UInt64(done))
+        if readCount == 0 { break }
+        done += readCount
       } catch {
         guard error.code == EINTR else { throw error }
       }

@@ -70,7 +70,7 @@ package protocol BackgroundSimulator: Sendable {
   func add(_ job: Maintenance.Job, _ run: @escaping @Sendable () -> Void)
   /// Called when a thread reaches a pause point, on that thread. The thread is running either a job or a call
   /// of the store's API.
-  func pause(_ moment: Maintenance.PausePoint)
+  func pause(_ point: Maintenance.PausePoint)
 }
 
 extension ByteStore {

@@ -87,9 +87,9 @@ package struct Locked<State>: @unchecked Sendable {
 final class LockStorage<State>: ManagedBuffer<pthread_mutex_t, LockedPart<State>> {
   @usableFromInline
   static func make(_ initial: State) -> LockStorage {
-    let made = unsafe create(minimumCapacity: 1) { _ in unsafe pthread_mutex_t() }
+    let buffer = unsafe create(minimumCapacity: 1) { _ in unsafe pthread_mutex_t() }
     // This downcast is safe, because `create` returns an instance of the class that it is called on.
-    let storage = unsafe unsafeDowncast(made, to: LockStorage.self)
+    let storage = unsafe unsafeDowncast(buffer, to: LockStorage.self)
     unsafe storage.part.initialize(to: LockedPart(state: initial, changed: pthread_cond_t()))
     var attributes = pthread_mutexattr_t()
     var failure = unsafe pthread_mutexattr_init(&attributes)
@@ -164,17 +164,17 @@ package final class Signal: @unchecked Sendable {
   package init() {
     unsafe condition = .allocate(capacity: 1)
     #if canImport(Darwin)
-    let made = unsafe pthread_cond_init(condition, nil)
+    let failure = unsafe pthread_cond_init(condition, nil)
     #else
     // A timed wait needs the monotonic clock. By default it follows the wall clock, which can be set forwards
     // and backwards.
     var attributes = pthread_condattr_t()
-    let made =
+    let failure =
       unsafe pthread_condattr_init(&attributes)
       | pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) | pthread_cond_init(condition, &attributes)
     unsafe pthread_condattr_destroy(&attributes)
     #endif
-    precondition(made == 0, "a signal could not be created: the process is out of resources")
+    precondition(failure == 0, "a signal could not be created: the process is out of resources")
   }
 
   deinit {

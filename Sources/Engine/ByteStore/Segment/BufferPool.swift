@@ -12,13 +12,13 @@ final class BufferPool: Sendable {
     _ body: (inout ReadBuffer) throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
     let pooled = take()
-    defer { giveBack(pooled) }
+    defer { recycle(pooled) }
     return try body(&pooled.buffer)
   }
 
   func take() -> PooledBuffer { free.withLock { $0.popLast() } ?? PooledBuffer() }
 
-  func giveBack(_ pooled: PooledBuffer) {
+  func recycle(_ pooled: PooledBuffer) {
     // A buffer that has grown to hold large values is freed instead.
     guard pooled.buffer.capacity <= 1 << 20 else { return }
     free.withLock { free in

@@ -67,10 +67,10 @@ package final class Snapshot: Sendable {
 
   // MARK: Reads by ordinal
 
-  /// Takes a buffer from the pool for use over several reads. Return it with `giveBack`.
+  /// Takes a buffer from the pool for use over several reads. Return it with `recycle`.
   package func takeBuffer() -> PooledBuffer { live.buffers.take() }
 
-  package func giveBack(_ pooled: PooledBuffer) { live.buffers.giveBack(pooled) }
+  package func recycle(_ pooled: PooledBuffer) { live.buffers.recycle(pooled) }
 
   /// Reads the key and the value that belong to an ordinal into `buffer`; returns false if the ordinal is
   /// unused.

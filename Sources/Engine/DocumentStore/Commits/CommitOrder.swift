@@ -148,7 +148,7 @@ struct CommitOrder {
     return room
   }
 
-  mutating func giveBack(recordBuffer room: consuming [UInt8]) {
+  mutating func recycle(recordBuffer room: consuming [UInt8]) {
     recordBuffer = room.capacity <= Self.recordBufferBytesMax ? room : []
   }
 

@@ -54,7 +54,7 @@ final class CommitPipeline: Sendable {
     // This check comes before any lock is acquired: in a forked child, a lock may stay held forever.
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
     let request = try CommitRequest(mutations, reads: reads, durability: durability)
-    bytes.pace(forBytes: request.bytes)
+    bytes.throttle(forBytes: request.bytes)
     return try begin(request)
   }
 
@@ -245,7 +245,7 @@ final class CommitPipeline: Sendable {
     _ resolved: inout Resolved, _ order: inout CommitOrder, at time: StoredTimestamp
   ) throws(DocumentStoreError) -> Encoded {
     var encoder = RecordEncoder(shapes: layer.shapes, room: order.takeRecordBuffer())
-    defer { order.giveBack(recordBuffer: encoder.bytes) }
+    defer { order.recycle(recordBuffer: encoder.bytes) }
     do throws(ByteStoreError) {
       var bytes = 0
       var records: [Range<Int>?] = []

@@ -52,7 +52,7 @@ final class QueryRun {
     self.storePath = storePath
   }
 
-  deinit { snapshot.giveBack(pooled) }
+  deinit { snapshot.recycle(pooled) }
 
   var isOrdered: Bool { plan.isOrdered }
 

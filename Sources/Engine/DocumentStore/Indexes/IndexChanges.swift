@@ -30,21 +30,21 @@ final class IndexChanges: Sendable {
   let changes: [Change]
   /// The key changes that are already computed, by index id. They are in an array because a commit concerns
   /// few indexes.
-  private struct Made {
+  private struct Computed {
     var names: KeyChanges?
     var keys: [(index: UInt32, keys: KeyChanges)] = []
   }
 
-  private let made = Locked(Made())
+  private let computed = Locked(Computed())
 
   init(_ changes: [Change]) { self.changes = changes }
 
   /// Returns the key changes of an index. They are computed once.
   func keys(for index: UInt32, _ definition: IndexDefinition) -> KeyChanges {
-    made.withLock { made in
-      if let known = made.keys.first(where: { $0.index == index }) { return known.keys }
+    computed.withLock { computed in
+      if let known = computed.keys.first(where: { $0.index == index }) { return known.keys }
       let keys = KeyChanges(changes, definition)
-      made.keys.append((index, keys))
+      computed.keys.append((index, keys))
       return keys
     }
   }
@@ -52,10 +52,10 @@ final class IndexChanges: Sendable {
   /// The key changes of the name index. They are computed once. An updated document keeps its name and
   /// ordinal, so an update changes no key of the name index.
   var names: KeyChanges {
-    made.withLock { made in
-      if let known = made.names { return known }
+    computed.withLock { computed in
+      if let known = computed.names { return known }
       let names = KeyChanges(namesOf: changes)
-      made.names = names
+      computed.names = names
       return names
     }
   }

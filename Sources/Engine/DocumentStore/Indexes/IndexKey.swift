@@ -48,12 +48,12 @@ enum IndexKey {
     case .double(let number):
       key.append(Self.number)
       append(number, rest: 0, to: &key)
-    case .timestamp(let moment):
+    case .timestamp(let time):
       key.append(timestamp)
-      key.append(ordered: moment.microseconds)
-    case .pendingTimestamp(let moment, _):
+      key.append(ordered: time.microseconds)
+    case .pendingTimestamp(let time, _):
       key.append(pendingTimestamp)
-      key.append(ordered: moment.microseconds)
+      key.append(ordered: time.microseconds)
     case .string(let text):
       key.append(Self.text)
       key.append(ordered: text)

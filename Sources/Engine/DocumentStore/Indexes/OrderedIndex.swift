@@ -153,7 +153,7 @@ final class OrderedIndexTree: @unchecked Sendable {
 
   private var address: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
 
-  func makeRootUnique() { root = root.madeUnique() }
+  func makeRootUnique() { root = root.uniqued() }
 
   /// Replaces the root. `change` returns the nodes that replace the root, or nil if the root stays.
   func replaceRoot(_ change: (OrderedIndexNode) -> [OrderedIndexPiece]?) {

@@ -24,7 +24,7 @@ extension OrderedIndexNode {
 
   /// Returns this node if it has only one reference. Otherwise, releases this node and returns a copy with a
   /// single reference.
-  func madeUnique() -> OrderedIndexNode {
+  func uniqued() -> OrderedIndexNode {
     guard !isUnique else { return self }
     let copy = copied(spare: spare)
     release()

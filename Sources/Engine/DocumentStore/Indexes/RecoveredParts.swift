@@ -54,18 +54,18 @@ struct RecoveredParts {
     if !part.isEmpty { endPart() }
     defer { parts = [] }
     let (parts, indexes, decoder) = (parts, indexes, decoder)
-    var made = [RecoveredDocuments?](repeating: nil, count: parts.count)
-    unsafe made.withUnsafeMutableBufferPointer { made in
+    var results = [RecoveredDocuments?](repeating: nil, count: parts.count)
+    unsafe results.withUnsafeMutableBufferPointer { results in
       // Safe, because each iteration writes only its own element, and the elements are read after all
       // iterations have returned.
-      nonisolated(unsafe) let made = unsafe made
+      nonisolated(unsafe) let results = unsafe results
       DispatchQueue.concurrentPerform(iterations: parts.count) { place in
         let documents = decoder.documents(of: parts[place])
         documents.changes.makeKeys(for: indexes)
-        unsafe made[place] = documents
+        unsafe results[place] = documents
       }
     }
-    return made.compactMap { $0 }
+    return results.compactMap { $0 }
   }
 }
 

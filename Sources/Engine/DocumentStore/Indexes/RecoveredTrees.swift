@@ -58,14 +58,14 @@ final class RecoveredTrees {
     var lost = Set<UInt32>()
     for place in state.indexes.indices where note.concerns(state.indexes[place].definition) {
       guard let keys = keys[state.indexes[place].id] else { continue }
-      let made = note.keys(for: state.indexes[place].id, state.indexes[place].definition)
-      if made.isUnknown { lost.insert(state.indexes[place].id) }
-      made.forEach { entry, key in
+      let added = note.keys(for: state.indexes[place].id, state.indexes[place].definition)
+      if added.isUnknown { lost.insert(state.indexes[place].id) }
+      added.forEach { entry, key in
         assert(entry.isAdded, "a new document has no keys to remove")
         add(key, ordinals[entry.place], keys: keys)
         if StoredKey.isLong(key) { state.indexes[place].longKeys += 1 }
       }
-      state.indexes[place].numbers.add(made.numbers)
+      state.indexes[place].numbers.add(added.numbers)
     }
     state.markLost(lost)
     if isFull { build(into: &state) }

@@ -85,8 +85,8 @@ extension StoredValue {
     case .integer(let number): "\(number)"
     // All NaNs are equal, regardless of sign and payload.
     case .double(let number): number.isNaN ? "nan" : "\(number)"
-    case .timestamp(let moment): "time(\(moment.microseconds))"
-    case .pendingTimestamp(let moment, _): "pending(\(moment.microseconds))"
+    case .timestamp(let time): "time(\(time.microseconds))"
+    case .pendingTimestamp(let time, _): "pending(\(time.microseconds))"
     case .string(let text): text.quoted
     case .bytes(let bytes): "bytes(" + bytes.map { "\($0)" }.joined(separator: ",") + ")"
     case .reference(let reference):

@@ -7,7 +7,7 @@ extension DocumentStore {
   public func collectionGroups() throws(DocumentStoreError) -> [String] {
     let (snapshot, names) = try snapshotWithNames()
     let pooled = snapshot.takeBuffer()
-    defer { snapshot.giveBack(pooled) }
+    defer { snapshot.recycle(pooled) }
     var ids: [String] = []
     var cursor = try names.cursor()
     while try cursor.next() {

@@ -329,7 +329,7 @@ extension DocumentStore {
       }
     }
     let pooled = snapshot.takeBuffer()
-    defer { snapshot.giveBack(pooled) }
+    defer { snapshot.recycle(pooled) }
     for start in stride(from: 0, to: ordinals.count, by: 256) {
       let batch = Array(ordinals[start..<min(start + 256, ordinals.count)])
       do throws(ByteStoreError) {

@@ -75,7 +75,7 @@ public final class StoreSnapshot: Sendable {
   public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
     let snapshot = try opened().snapshot
     let pooled = snapshot.takeBuffer()
-    defer { snapshot.giveBack(pooled) }
+    defer { snapshot.recycle(pooled) }
     do throws(ByteStoreError) {
       guard try snapshot.read(DocumentKey.encode(path), into: &pooled.buffer) else { return nil }
     } catch {
@@ -182,10 +182,10 @@ public final class StoreSnapshot: Sendable {
     } else {
       _ = try store.fill(&index, state.snapshot, names: state.view.names) { _ in true }
     }
-    let made = index
+    let built = index
     self.state.withLock { state in
       guard state?.view.index(definition) == nil else { return }
-      state?.view.indexes.append(made)
+      state?.view.indexes.append(built)
     }
   }
 

@@ -53,7 +53,7 @@ extension StoredMap {
     var inner: StoredMap?
     if case .map(let map) = source { inner = map }
     if case .map(let map) = value { return .map(map.replacing(paths, below: depth, from: inner)) }
-    let made = StoredMap().replacing(paths, below: depth, from: inner)
-    return made.isEmpty ? value : .map(made)
+    let created = StoredMap().replacing(paths, below: depth, from: inner)
+    return created.isEmpty ? value : .map(created)
   }
 }

@@ -104,15 +104,15 @@ package struct ObjectOutbox: Sendable {
     _ upload: ObjectUpload, token: String, queued: @escaping (QueuedChange) -> Void = { _ in }
   ) throws(DocumentStoreError) -> (object: StoredObject, change: QueuedChange) {
     let before = try objects.object(at: upload.path)
-    var made: QueuedChange?
+    var newChange: QueuedChange?
     let queue = ObjectQueue(outbox: self, session: upload.session) { change in
-      made = change
+      newChange = change
       queued(change)
     }
     let object = try upload.finish(token: token, for: queue)
-    guard let made else { preconditionFailure("a change was queued") }
+    guard let newChange else { preconditionFailure("a change was queued") }
     if let before, before.blob != object.blob { _ = try? objects.collect(before.blob) }
-    return (object, made)
+    return (object, newChange)
   }
 
   /// Changes attributes locally and queues the change. Returns nil if the object does not exist locally.
@@ -207,7 +207,7 @@ package struct ObjectOutbox: Sendable {
   package func acknowledge(
     _ change: QueuedChange, _ remoteMetadata: RemoteObjectMetadata?
   ) throws(DocumentStoreError) -> StoredObject?? {
-    try settle(change) { base, stored in
+    try dequeue(change) { base, stored in
       var object = stored.applied(to: base)
       if let remoteMetadata { object?.take(remoteMetadata) }
       return object
@@ -216,19 +216,19 @@ package struct ObjectOutbox: Sendable {
 
   /// Records that the remote has no such object, so the change could not be applied.
   package func acknowledgeAbsence(_ change: QueuedChange) throws(DocumentStoreError) {
-    _ = try settle(change) { _, _ in nil }
+    _ = try dequeue(change) { _, _ in nil }
   }
 
   /// Undoes a change that the remote has not applied and will not apply. Returns false if the change is no
   /// longer pending.
   @discardableResult
   package func rollBackChange(_ change: QueuedChange) throws(DocumentStoreError) -> Bool {
-    try settle(change) { base, _ in base } != nil
+    try dequeue(change) { base, _ in base } != nil
   }
 
   /// Removes a change from the queue, and updates the object and the record of the remote's state. Returns
   /// the remote's new object; nil if the change is no longer pending.
-  private func settle(
+  private func dequeue(
     _ change: QueuedChange, _ body: (_ base: StoredObject?, _ stored: QueuedChange) -> StoredObject?
   ) throws(DocumentStoreError) -> StoredObject?? {
     var result: StoredObject??

@@ -258,7 +258,7 @@ extension ObjectStore {
     guard state.latches.tryTake(id) else { return false }
     var isRemoved = false
     do throws(DocumentStoreError) {
-      _ = try change(givingBack: false) { transaction throws(DocumentStoreError) in
+      _ = try change(releasingLatch: false) { transaction throws(DocumentStoreError) in
         isRemoved = false
         guard try transaction.documents(Self.references(to: id)).isEmpty else { return nil }
         let record = try transaction.document(at: BlobRecord.path(id))
@@ -310,7 +310,7 @@ extension ObjectStore {
   /// Retries a transaction until it commits, then removes the file of the dropped content.
   @discardableResult
   func change(
-    givingBack: Bool = true,
+    releasingLatch: Bool = true,
     _ body: (StoreTransaction) throws(DocumentStoreError) -> DroppedContent?
   ) throws(DocumentStoreError) -> StoredTimestamp {
     var attempt = 1
@@ -324,14 +324,14 @@ extension ObjectStore {
         // If this fails, a sweep removes the file.
         if let dropped, dropped.isHeld {
           try? remove(dropped)
-          if givingBack { collectIfNeeded(state.latches.releaseExclusive(dropped.id), dropped.id) }
+          if releasingLatch { collectIfNeeded(state.latches.releaseExclusive(dropped.id), dropped.id) }
         } else if let dropped {
           transaction.end()
           _ = try? collect(dropped.id)
         }
         return time
       } catch {
-        if let dropped, dropped.isHeld, givingBack {
+        if let dropped, dropped.isHeld, releasingLatch {
           collectIfNeeded(state.latches.releaseExclusive(dropped.id), dropped.id)
         }
         guard error.isRetryable else { throw error }

@@ -16,6 +16,13 @@
 package import ByteStore
 import Libc
 
+/// Returns the contents that records name, with their locations. The upper layer implements this closure,
+/// because it knows the record format. The closure is called after all entries were inspected, and may look
+/// up values at the last commit.
+package typealias BlobFinder = (
+  _ value: ([UInt8]) throws(ByteStoreError) -> [UInt8]?
+) throws(ByteStoreError) -> [(id: BlobID, place: BlobLocation)]
+
 /// The part of a check that the upper layer contributes.
 package struct UpperLayerCheck {
   /// Inspects each entry; nil if entries are not inspected.
@@ -232,6 +239,22 @@ struct Check {
     if let damage { report.add(damage) }
     advance(UInt64(bytes.count), StoreFile.manifest)
     return manifest
+  }
+
+  // MARK: Contents
+
+  /// Verifies each content that a record names against its digest.
+  fileprivate mutating func checkBlobs() throws(ByteStoreError) {
+    guard let find = upperLayer.findBlobs, hasTable else { return }
+    let table = opened.table
+    let found = try recordingDamage { _ throws(ByteStoreError) in
+      try find { key throws(ByteStoreError) in try table.entry(of: key)?.value }
+    }
+    let blobs = BlobStore(store: directory.path, BlobStore.Options(), platform: platform)
+    for (id, place) in found ?? [] {
+      try recordingDamage { _ throws(ByteStoreError) in try blobs.verify(id, at: place) }
+      advance(place.storedBytes, id.description)
+    }
   }
 
   // MARK: Names

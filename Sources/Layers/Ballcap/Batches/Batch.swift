@@ -157,10 +157,10 @@ public final class Batch {
   /// The committed documents, one for each write, or the error of the commit.
   private typealias Outcome = Result<[DocumentSnapshot?], any Error>
 
-  private func send(_ writes: [BatchWrite], _ told: @escaping @Sendable (Outcome) -> Void) {
+  private func send(_ writes: [BatchWrite], _ completion: @escaping @Sendable (Outcome) -> Void) {
     let places = writes.map(\.reference)
     batch.commit { result in
-      told(
+      completion(
         result.map {
           places.map { place in
             let time = CachedDocument.now

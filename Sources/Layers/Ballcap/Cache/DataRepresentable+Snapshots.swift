@@ -24,12 +24,12 @@ extension DataRepresentable where Self: Object {
     DocumentCache.shared.note(snapshot)
   }
 
-  private init(found snapshot: DocumentSnapshot, at moment: Date, decoder: Firestore.Decoder) throws {
+  private init(found snapshot: DocumentSnapshot, at readTime: Date, decoder: Firestore.Decoder) throws {
     let data = try snapshot.data(as: Model.self, with: .estimate, decoder: decoder)
     self.init(snapshot.reference)
     self.snapshot = snapshot
     self.data = data
-    ballcapTimes = DocumentTimes(read: snapshot, at: moment)
+    ballcapTimes = DocumentTimes(read: snapshot, at: readTime)
   }
 
   /// Returns the object of a snapshot, as `init(snapshot:)` does. Faster for classes that override
@@ -42,10 +42,10 @@ extension DataRepresentable where Self: Object {
   }
 
   private static func object(
-    found snapshot: DocumentSnapshot, at moment: Date, decoder: Firestore.Decoder
+    found snapshot: DocumentSnapshot, at readTime: Date, decoder: Firestore.Decoder
   ) throws -> Self {
-    if let object = try ballcapWhole(of: snapshot, at: moment, decoder: decoder) { return object as! Self }
-    return try Self(found: snapshot, at: moment, decoder: decoder)
+    if let object = try ballcapWhole(of: snapshot, at: readTime, decoder: decoder) { return object as! Self }
+    return try Self(found: snapshot, at: readTime, decoder: decoder)
   }
 
   /// Returns the objects of the documents that decode, and these documents. Calls `failed` for each other
@@ -56,10 +56,10 @@ extension DataRepresentable where Self: Object {
     var objects: [Self] = []
     objects.reserveCapacity(documents.count)
     var found = documents
-    let (decoder, moment) = (PlainDecoder.shared.decoder, Date())
+    let (decoder, readTime) = (PlainDecoder.shared.decoder, Date())
     for (place, document) in documents.enumerated() {
       do {
-        objects.append(try object(found: document, at: moment, decoder: decoder))
+        objects.append(try object(found: document, at: readTime, decoder: decoder))
         if objects.count <= place { found[objects.count - 1] = document }
       } catch {
         failed(error)

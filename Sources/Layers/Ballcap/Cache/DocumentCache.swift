@@ -64,14 +64,14 @@ final class DocumentCache: Sendable {
 
   private func entry(_ path: String, of reference: DocumentReference?) -> CachedDocument? {
     let entry = state.withLock { state in
-      state.settle()
+      state.applyJournal()
       return state.entries.value(for: path)
     }
     // Two databases may have documents with the same path.
     guard let entry, entry.belongs(to: reference) else { return nil }
     guard let refreshed = entry.refreshed(at: reference) else { return entry }
     state.withLock { state in
-      state.settle()
+      state.applyJournal()
       if refreshed.canReplace(state.entries.value(for: path)) { state.entries.insert(refreshed, for: path) }
     }
     return refreshed
@@ -110,14 +110,14 @@ final class DocumentCache: Sendable {
     // If the state could not be looked up now, it is looked up when it is requested.
     let entry = snapshot.map { CachedDocument(current: $0, at: time) } ?? .unknown(reference)
     state.withLock { state in
-      state.settle()
+      state.applyJournal()
       state.insert(entry, reference.path)
     }
   }
 
   private func put(_ entry: CachedDocument, at path: String) {
     state.withLock { state in
-      state.settle()
+      state.applyJournal()
       state.entries.insert(entry, for: path)
     }
   }
@@ -127,7 +127,7 @@ final class DocumentCache: Sendable {
   /// Removes the entry. The document itself may still exist; only a commit shows that a document was deleted.
   func delete(key: String) {
     state.withLock { state in
-      state.settle()
+      state.applyJournal()
       state.entries.remove(key)
     }
   }
@@ -137,11 +137,11 @@ final class DocumentCache: Sendable {
 
 extension DocumentCache.State {
   /// Moves the journal into the LRU order.
-  fileprivate mutating func settle() {
-    for snapshot in journal.take() { settle(snapshot) }
+  fileprivate mutating func applyJournal() {
+    for snapshot in journal.take() { apply(snapshot) }
   }
 
-  private mutating func settle(_ snapshot: DocumentSnapshot) {
+  private mutating func apply(_ snapshot: DocumentSnapshot) {
     let path = snapshot.reference.path
     // The absence of a document needs no entry if the document is not in the cache.
     if !snapshot.exists, entries.value(for: path) == nil { return }

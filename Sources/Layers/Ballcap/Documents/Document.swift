@@ -26,15 +26,15 @@ public final class Document<Model: Modelable & Codable>: Object, DataRepresentab
     super.init(documentReference)
   }
 
-  private init(_ data: consuming Model, read snapshot: DocumentSnapshot, at moment: Date) {
+  private init(_ data: consuming Model, read snapshot: DocumentSnapshot, at readTime: Date) {
     self.data = data
-    super.init(ballcapRead: snapshot, at: moment)
+    super.init(ballcapRead: snapshot, at: readTime)
   }
 
   override class func ballcapWhole(
-    of snapshot: DocumentSnapshot, at moment: Date, decoder: Firestore.Decoder
+    of snapshot: DocumentSnapshot, at readTime: Date, decoder: Firestore.Decoder
   ) throws -> Object? {
     let data = try snapshot.data(as: Model.self, with: .estimate, decoder: decoder)
-    return Document(data, read: snapshot, at: moment)
+    return Document(data, read: snapshot, at: readTime)
   }
 }

@@ -50,17 +50,17 @@ open class Object: Documentable {
     ballcapTimes = DocumentTimes()
   }
 
-  /// Creates the object of a document that was read at `moment`.
-  init(ballcapRead snapshot: DocumentSnapshot, at moment: Date) {
+  /// Creates the object of a document that was read at `readTime`.
+  init(ballcapRead snapshot: DocumentSnapshot, at readTime: Date) {
     reference = snapshot.reference
     self.snapshot = snapshot
-    ballcapTimes = DocumentTimes(read: snapshot, at: moment)
+    ballcapTimes = DocumentTimes(read: snapshot, at: readTime)
   }
 
   /// Returns a complete object for a document that was found. Returns nil if the class can only create an
   /// empty object and then fill it, as all classes outside this module must.
   class func ballcapWhole(
-    of snapshot: DocumentSnapshot, at moment: Date, decoder: Firestore.Decoder
+    of snapshot: DocumentSnapshot, at readTime: Date, decoder: Firestore.Decoder
   ) throws -> Object? { nil }
 
   /// Assigns another document to this object. The object keeps its data.

@@ -9,10 +9,10 @@ extension DataSource {
   /// Only a source that listens or reads pages has changes.
   public var publisher: AnyPublisher<Snapshot, Never> {
     Deferred { [self] in
-      let told = PassthroughSubject<Snapshot, Never>()
-      let id = ObjectIdentifier(told)
-      observers[id] = { _, snapshot in told.send(snapshot) }
-      return told.handleEvents(receiveCancel: { [weak self] in self?.observers[id] = nil })
+      let subject = PassthroughSubject<Snapshot, Never>()
+      let id = ObjectIdentifier(subject)
+      observers[id] = { _, snapshot in subject.send(snapshot) }
+      return subject.handleEvents(receiveCancel: { [weak self] in self?.observers[id] = nil })
     }
     .eraseToAnyPublisher()
   }

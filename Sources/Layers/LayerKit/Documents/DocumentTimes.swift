@@ -20,9 +20,9 @@ package struct DocumentTimes {
   /// The times of a new object.
   package init() { start = Date() }
 
-  /// The times of an object that was read. Objects of one query may share `moment`.
-  package init(read snapshot: DocumentSnapshot, at moment: Date) {
-    start = moment
+  /// The times of an object that was read. Objects of one query may share `readTime`.
+  package init(read snapshot: DocumentSnapshot, at readTime: Date) {
+    start = readTime
     self.snapshot = snapshot
   }
 

@@ -4,6 +4,7 @@
 // and also the fields of the target if `shouldBeReplicated` is true.
 
 public import FirebaseFirestore
+public import Foundation
 
 /// A collection of links. The documents of the members stay in the collection of their class.
 ///
@@ -74,4 +75,10 @@ public final class ReferenceCollection<T: Document>: SubCollection<T> {
     object.setReference(T.reference.document(id))
     return object
   }
+}
+
+extension ReferenceCollection {
+  /// Keeps only links whose dictionaries satisfy the predicate. The predicate is evaluated after the database
+  /// has returned the result.
+  public func filter(using predicate: NSPredicate) -> DataSource<T>.Query { query.filter(using: predicate) }
 }

@@ -329,3 +329,18 @@ extension SubCollection: Collection {
     pringMembers.index(i, offsetBy: n, limitedBy: limit)
   }
 }
+
+// MARK: Queries
+
+extension SubCollection: QuerySteps {
+  public typealias QueryElement = T
+
+  /// The query of all documents of the collection. The documents of a reference collection are links.
+  public var query: DataSource<T>.Query {
+    DataSource.Query(reference, hasRealities: !(self is ReferenceCollection<T>))
+  }
+
+  public func refined(_ step: (FirebaseFirestore.Query) -> FirebaseFirestore.Query) -> DataSource<T>.Query {
+    query.refined(step)
+  }
+}

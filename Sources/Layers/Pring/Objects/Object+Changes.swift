@@ -42,13 +42,13 @@ struct Tracking {
   var owed: [String: Set<[String]>] { paths { _, _ in true } }
 
   /// The owed paths that no pending update writes.
-  var owedByNobody: [String: Set<[String]>] {
+  var owedWithoutPendingWrite: [String: Set<[String]>] {
     paths { path, failed in !inFlightWrites.contains { $0.number > failed && $0.covers(path) } }
   }
 
-  private func paths(where isOwed: ([String], Int) -> Bool) -> [String: Set<[String]>] {
+  private func paths(where isIncluded: ([String], Int) -> Bool) -> [String: Set<[String]>] {
     var paths: [String: Set<[String]>] = [:]
-    for (path, failed) in failedPaths where isOwed(path, failed) {
+    for (path, failed) in failedPaths where isIncluded(path, failed) {
       paths[path[0], default: []].insert(Array(path.dropFirst()))
     }
     return paths
@@ -156,10 +156,10 @@ extension Object {
   func pringBeginUpdate() -> (changes: [FieldChange], write: InFlightWrite)? {
     pringAdoptChildren()
     let base = pringTracking.latestNotes
-    let allOwed = pringTracking.owedByNobody
+    let owedPaths = pringTracking.owedWithoutPendingWrite
     var changes: [FieldChange] = []
     for (index, property) in pringActiveProperties {
-      let owed = allOwed[property.name]
+      let owed = owedPaths[property.name]
       guard isPending(index, property, since: base, owed: owed),
         pringTracking.changesByName[property.name] == nil
       else {

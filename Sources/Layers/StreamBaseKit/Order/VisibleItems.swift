@@ -101,11 +101,11 @@ struct VisibleItems {
     self.limit = limit
     step.added = inserted.compactMap { row($0.key) }.sorted()
     step.touched = removed + inserted.map(\.key)
-    cross(countBefore, Set(inserted.map(\.key)), step: &step)
+    addRowsCrossingLimit(countBefore, Set(inserted.map(\.key)), step: &step)
   }
 
   /// Adds to `step` the rows that cross the limit although their items did not change.
-  private func cross(_ countBefore: Int, _ inserted: Set<ExactKey>, step: inout ListStep) {
+  private func addRowsCrossingLimit(_ countBefore: Int, _ inserted: Set<ExactKey>, step: inout ListStep) {
     let stayed = countBefore - step.deleted.count
     let kept = count - step.added.count
     if kept < stayed {

@@ -104,7 +104,7 @@ enum IndexCommand: Command {
         message: "\(values[twice]) appears twice, and an index has each field once: a second time it orders "
           + "nothing.")
     }
-    let (made, isUnwritten) = try ProgressLine.during { line in
+    let (created, isUnwritten) = try ProgressLine.during { line in
       try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
         try store.createIndex(definition) { progress in
           line.show(
@@ -124,8 +124,8 @@ enum IndexCommand: Command {
           + "command again.")
     }
     arguments.answer(
-      "\(text(definition)) has \(Wording.count(made?.entries ?? 0, "entry", plural: "entries")).",
-      made.map(object) ?? [:])
+      "\(text(definition)) has \(Wording.count(created?.entries ?? 0, "entry", plural: "entries")).",
+      created.map(object) ?? [:])
   }
 
   private static func drop(

@@ -63,12 +63,12 @@ enum QueryCommand: Command {
       return arguments.answer(lines.joined(separator: "\n"), .object(members))
     }
     let start = ContinuousClock.now
-    let (documents, remark, made) = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
+    let (documents, remark, built) = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
       store throws(DocumentStoreError) in
       let before = Set(store.indexList.map(\.definition))
       let documents = try store.documents(query)
-      let made = store.indexList.map(\.definition).first { !before.contains($0) }
-      return (documents, documents.isEmpty ? try Self.hint(query, store) : nil, made)
+      let built = store.indexList.map(\.definition).first { !before.contains($0) }
+      return (documents, documents.isEmpty ? try Self.hint(query, store) : nil, built)
     }
     let seconds = (ContinuousClock.now - start) / .seconds(1)
     var isGroup = false
@@ -77,8 +77,8 @@ enum QueryCommand: Command {
       DocumentTable.text(of: documents, fullPaths: isGroup) + (remark.map { "; " + $0 } ?? ""),
       ["documents": documents.map { document in DocumentJSON.object(of: document) }])
     // In the shell, no advice is needed: the index stays in memory as long as the store is open.
-    guard let made, StoreAccess.session == nil, isatty(STDERR_FILENO) == 1 else { return }
-    if let advice = advice(afterSeconds: seconds, making: made, in: arguments.positional[0]) {
+    guard let built, StoreAccess.session == nil, isatty(STDERR_FILENO) == 1 else { return }
+    if let advice = advice(afterSeconds: seconds, making: built, in: arguments.positional[0]) {
       Terminal.printToStandardError(advice)
     }
   }
@@ -160,8 +160,8 @@ enum ExplainCommand: Command {
     if steps.count > 1 { steps = [Step(plan.isSorted ? "all of these" : "merged in order", steps)] }
     if plan.isFiltered { steps = [Step("each document is examined", steps)] }
     if plan.isSorted { steps = [Step("the matches are sorted", steps)] }
-    let made = plan.built.map { Step("built the index \($0)") }
-    return Step(plan.summary, made + steps).lines.joined(separator: "\n")
+    let builds = plan.built.map { Step("built the index \($0)") }
+    return Step(plan.summary, builds + steps).lines.joined(separator: "\n")
   }
 
   private struct Step {

@@ -53,9 +53,9 @@ enum SetCommand: Command {
     }
     let at = DocumentText.text(of: time)
     // Mentioned because the directory may be mistyped.
-    let made = isNew ? " A new store in \(directory)." : ""
+    let remark = isNew ? " A new store in \(directory)." : ""
     arguments.answer(
-      "\(PathText.printed(path.segments)) was written at \(at).\(made)",
+      "\(PathText.printed(path.segments)) was written at \(at).\(remark)",
       ["path": path.description, "updateTime": at, "newStore": isNew])
   }
 }

@@ -138,9 +138,9 @@ struct ImportJob {
 
   /// Composes the error message: position, problem, imported documents, advice.
   private func message(_ problem: JSONProblem) -> String {
-    let said = "\(problem)"
+    let text = "\(problem)"
     var sentences = [
-      "\(path == "-" ? "standard input" : path), \(source.startText): \(said)\(said.hasSuffix(".") ? "" : ".")"
+      "\(path == "-" ? "standard input" : path), \(source.startText): \(text)\(text.hasSuffix(".") ? "" : ".")"
     ]
     let before = outcome.documents + outcome.documentsBefore
     sentences.append(before == 0 ? "Nothing was imported." : "All documents before it were imported.")

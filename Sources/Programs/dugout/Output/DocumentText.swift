@@ -12,14 +12,12 @@ enum DocumentText {
   }
 
   static func text(of time: StoredTimestamp) -> String {
-    var moment = time.seconds
     var fields = tm()
-    var whole = time_t(moment)
+    var whole = time_t(time.seconds)
     gmtime_r(&whole, &fields)
-    moment = Int64(time.nanoseconds / 1000)
     return String(
       format: "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", Int(fields.tm_year) + 1900, fields.tm_mon + 1,
-      fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec, Int(moment))
+      fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec, Int(time.nanoseconds / 1000))
   }
 
   private static func append(_ map: StoredMap, indent: String, to lines: inout [String]) {

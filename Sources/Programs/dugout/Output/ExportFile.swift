@@ -121,20 +121,20 @@ final class ExportFile {
 
   /// Returns a negative descriptor on failure.
   private static func makePart(of target: String, mode: mode_t) -> (path: String, descriptor: Int32) {
-    var made = (path: target, descriptor: Int32(-1))
+    var part = (path: target, descriptor: Int32(-1))
     for _ in 0..<partsMax {
       let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-      made.path = target + partMark + String(repeating: "0", count: partDigits - digits.count) + digits
-      made.descriptor = open(made.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-      guard made.descriptor >= 0 else { return made }
+      part.path = target + partMark + String(repeating: "0", count: partDigits - digits.count) + digits
+      part.descriptor = open(part.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+      guard part.descriptor >= 0 else { return part }
       // On a file system without locks, no other process can have locked the file.
-      let isTaken = flock(made.descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
-      guard isTaken || !isAt(made.path, made.descriptor) else { return made }
-      close(made.descriptor)
-      made.descriptor = -1
+      let isTaken = flock(part.descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
+      guard isTaken || !isAt(part.path, part.descriptor) else { return part }
+      close(part.descriptor)
+      part.descriptor = -1
       errno = EBUSY
     }
-    return made
+    return part
   }
 
   /// Removes temporary files of exports that were killed.

@@ -57,15 +57,15 @@ final class ProgressLine {
   func show(_ what: String) { draw(nil, what) }
 
   private func draw(_ percent: Int?, _ what: String) {
-    let moment = now()
+    let time = now()
     if let shown {
       let isNew = shown.percent != percent || shown.what != what
       // The drawing of 100 percent is never skipped, even if the previous one was a moment ago.
       let isEnd = percent == 100 && shown.percent != 100
-      guard isNew, isEnd || moment - shown.since >= Self.pause else { return }
+      guard isNew, isEnd || time - shown.since >= Self.pause else { return }
     }
     guard let width = width() else { return }
-    shown = (percent, what, moment)
+    shown = (percent, what, time)
     write("\r\(Self.row(percent, ShownText.escaped(what), width: width))\u{1B}[K")
   }
 

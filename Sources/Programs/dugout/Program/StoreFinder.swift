@@ -32,11 +32,11 @@ enum StoreFinder {
     else {
       return nil
     }
-    let said = "\(path) is a file, and a store is a directory."
+    let problem = "\(path) is a file, and a store is a directory."
     guard let (store, _) = storeAbove(path) else {
-      return "\(said) Check the path: it names the directory that has the file \(mark)."
+      return "\(problem) Check the path: it names the directory that has the file \(mark)."
     }
-    return "\(said) Did you mean \(ShellWord.quoted(store))?"
+    return "\(problem) Did you mean \(ShellWord.quoted(store))?"
   }
 
   static func stores(below directory: String) -> [String] {

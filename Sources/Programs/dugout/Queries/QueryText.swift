@@ -380,7 +380,7 @@ enum QueryText {
 
     private mutating func named(_ word: String) throws -> StoredValue {
       let start = next
-      func because(_ message: String) -> TextProblem { TextProblem(message: message, place: start.place) }
+      func problem(_ message: String) -> TextProblem { TextProblem(message: message, place: start.place) }
       switch word {
       case "true", "false":
         _ = pop()
@@ -404,12 +404,12 @@ enum QueryText {
       switch (word, arguments) {
       case ("timestamp", _) where arguments.count == 1:
         guard case .string(let text) = arguments[0], let time = TimestampText.parse(text) else {
-          throw because("a timestamp looks like timestamp(\"2026-03-01T12:00:00Z\")")
+          throw problem("a timestamp looks like timestamp(\"2026-03-01T12:00:00Z\")")
         }
         return .timestamp(time)
       case ("bytes", _) where arguments.count == 1:
         guard case .string(let text) = arguments[0], let data = Data(base64Encoded: text) else {
-          throw because("bytes are written in Base64: bytes(\"AQID\")")
+          throw problem("bytes are written in Base64: bytes(\"AQID\")")
         }
         return .bytes([UInt8](data))
       case ("ref", _) where arguments.count == 1:
@@ -418,20 +418,20 @@ enum QueryText {
           return .reference(whole)
         }
         guard case .string(let text) = arguments[0], let path = try? DocumentPath(text.pathSegments) else {
-          throw because("a reference looks like ref(\"users/ada\")")
+          throw problem("a reference looks like ref(\"users/ada\")")
         }
         return .reference(DocumentJSON.ownReference(path))
       case ("geo", _) where arguments.count == 2:
         guard let latitude = arguments[0].asDouble, let longitude = arguments[1].asDouble,
           let point = StoredGeoPoint(latitude: latitude, longitude: longitude)
-        else { throw because("a geo point looks like geo(48.1, 11.6)") }
+        else { throw problem("a geo point looks like geo(48.1, 11.6)") }
         return .geoPoint(point)
       case ("vector", _):
         let numbers = arguments.compactMap(\.asDouble)
-        guard numbers.count == arguments.count else { throw because("a vector has numbers only") }
+        guard numbers.count == arguments.count else { throw problem("a vector has numbers only") }
         return .vector(numbers)
       default:
-        throw because("\(word) does not take \(arguments.count) values")
+        throw problem("\(word) does not take \(arguments.count) values")
       }
     }
 

@@ -49,13 +49,13 @@ struct QuickstartTour {
     let output = Pipe()
     process.standardOutput = output
     try process.run()
-    let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let printed = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     guard process.terminationReason == .uncaughtSignal, process.terminationStatus == SIGKILL else {
       throw CommandFailure(
         code: .checkFailed, message: "the writer ended with status \(process.terminationStatus).")
     }
-    printLine("It said: \(said.trimmingCharacters(in: .whitespacesAndNewlines))")
+    printLine("It said: \(printed.trimmingCharacters(in: .whitespacesAndNewlines))")
   }
 
   private func recover() async throws {

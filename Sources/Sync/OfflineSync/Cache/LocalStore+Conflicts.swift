@@ -129,7 +129,7 @@ extension LocalStore {
       if batch.hasConditions {
         // This batch follows the replaced writes, so its precondition can no longer hold.
         guard isReplaced, batch.follows(path) else { continue }
-        new = batch.following(path, madeAt: nil)
+        new = batch.following(path, acceptedAt: nil)
       } else {
         new = batch.replacingWrites(of: path, by: mutation)
         mutation = nil

@@ -75,7 +75,7 @@ extension SyncEngine {
     noteReceived(event)
     // The refusals are mapped first, because applying the event may end the limbo target to which a refusal
     // belongs.
-    let refusals = heard(event.refusals)
+    let refusals = byUserTarget(event.refusals)
     try emit(try local.apply(event), event)
     notify(refusals)
   }

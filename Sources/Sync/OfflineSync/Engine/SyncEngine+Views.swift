@@ -90,7 +90,7 @@ extension SyncEngine {
 
   func notify(_ deliveries: [EventManager.PendingDelivery]) {
     guard !deliveries.isEmpty else { return }
-    for telling in deliveries { effects.append(.notify(telling.id, telling.snapshot)) }
+    for delivery in deliveries { effects.append(.notify(delivery.id, delivery.snapshot)) }
     for id in syncListeners { effects.append(.notifySync(id)) }
   }
 
@@ -103,17 +103,18 @@ extension SyncEngine {
       guard let target = views[text]?.target else { continue }
       // A view whose target is not complete on this stream still lacks changes from the time without a
       // connection.
-      let heard = watching.aggregator.hasReceivedAll(target) ? local.lastRemoteVersion : .none
+      let receivedVersion = watching.aggregator.hasReceivedAll(target) ? local.lastRemoteVersion : .none
       guard
         let (relevant, isOverdue) = views[text].map({
-          (changed.concerning($0.view), $0.view.hasOverdue(at: heard))
+          (changed.concerning($0.view), $0.view.hasOverdue(at: receivedVersion))
         })
       else { continue }
       let change = event?.targetChanges[target]
       let isPendingReset = event?.mismatches[target] != nil
       if relevant.isEmpty, change == nil, !isPendingReset, !isOverdue { continue }
       guard
-        let outcome = try update(text, relevant, change: change, at: heard, isPendingReset: isPendingReset)
+        let outcome = try update(
+          text, relevant, change: change, at: receivedVersion, isPendingReset: isPendingReset)
       else { continue }
       try track(outcome, of: target)
       guard let snapshot = outcome.snapshot else { continue }
@@ -151,18 +152,18 @@ extension SyncEngine {
   }
 
   /// Maps refusals of limbo targets to the user targets that refer to their documents.
-  func heard(_ refusals: [TargetID: [RemoteRefusal]]) -> [TargetID: [RemoteRefusal]] {
-    var heard: [TargetID: [RemoteRefusal]] = [:]
+  func byUserTarget(_ refusals: [TargetID: [RemoteRefusal]]) -> [TargetID: [RemoteRefusal]] {
+    var mapped: [TargetID: [RemoteRefusal]] = [:]
     for (id, refused) in refusals {
       let targets = limbo.resolutions[id].map { limbo.references[$0.path] ?? [] } ?? [id]
-      for target in targets { heard[target, default: []] += refused }
+      for target in targets { mapped[target, default: []] += refused }
     }
-    return heard
+    return mapped
   }
 
   /// Notifies the listeners of these targets, except those that only read the cache.
   func notify(_ refusals: [TargetID: [RemoteRefusal]]) {
-    for (target, refused) in heard(refusals).sorted(by: { $0.key < $1.key }) {
+    for (target, refused) in byUserTarget(refusals).sorted(by: { $0.key < $1.key }) {
       for text in queryTextsByTarget[target] ?? [] { notify(refused, to: text) }
     }
   }

@@ -46,7 +46,7 @@ enum LoopbackLedger {
       }
     }
     let versions = integers(document.fields["v"])
-    let olds = integers(document.fields["o"])
+    let oldVersions = integers(document.fields["o"])
     let previousVersions = integers(document.fields["b"])
     return mutations.enumerated().map { index, mutation in
       let values = index < lists.count ? lists[index] : []
@@ -56,7 +56,7 @@ enum LoopbackLedger {
       }
       var version = SnapshotVersion(time)
       let before = index < previousVersions.count ? previousVersions[index] : nil
-      let old = before.map { max(0, $0) } ?? (index < olds.count ? olds[index] : 0)
+      let old = before.map { max(0, $0) } ?? (index < oldVersions.count ? oldVersions[index] : 0)
       // A document that was left unchanged keeps its update time, and no listener is notified.
       if index < versions.count, versions[index] != 0 {
         version = SnapshotVersion(microseconds: versions[index])

@@ -146,8 +146,8 @@ package final class LoopbackServer {
       var originals: [DocumentPath: StoredDocument] = [:]
       for mutation in write.mutations {
         let base: StoredDocument?
-        if let made = documents[mutation.path] {
-          base = made
+        if let written = documents[mutation.path] {
+          base = written
         } else {
           base = try transaction.document(at: mutation.path)
           originals[mutation.path] = base

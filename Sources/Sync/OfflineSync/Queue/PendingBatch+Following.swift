@@ -80,11 +80,11 @@ extension PendingBatch {
 
   ///  Returns this batch with the precondition `afterPendingWrites` of its writes to `path` replaced by the
   ///  update time `version`. If `version` is nil, the precondition becomes `impossible`.
-  func following(_ path: DocumentPath, madeAt version: SnapshotVersion?) -> PendingBatch {
-    let settled = version.map { PendingPrecondition.updateTime($0.timestamp) } ?? .impossible
+  func following(_ path: DocumentPath, acceptedAt version: SnapshotVersion?) -> PendingBatch {
+    let precondition = version.map { PendingPrecondition.updateTime($0.timestamp) } ?? .impossible
     let mutations = mutations.map { mutation in
       guard mutation.path == path, mutation.precondition == .afterPendingWrites else { return mutation }
-      return mutation.requiring(settled)
+      return mutation.requiring(precondition)
     }
     return PendingBatch(id: id, run: run, time: time, base: base, mutations: mutations)
   }
@@ -188,12 +188,12 @@ extension PendingBatch {
   }
 
   /// Returns this batch, updated after the remote accepted the last batch that it follows.
-  fileprivate func settled(
+  fileprivate func rebased(
     behind batch: PendingBatch, _ path: DocumentPath, answer: Acceptance
   ) -> PendingBatch {
     // If the remote gave no version, no precondition can express the result.
     let version = batch.version(of: path, answer)
-    return following(path, madeAt: version == .none ? nil : version)
+    return following(path, acceptedAt: version == .none ? nil : version)
   }
 }
 
@@ -207,8 +207,8 @@ struct FollowerUpdates {
 
   fileprivate mutating func move(_ batch: PendingBatch) { changed.append(batch) }
 
-  fileprivate mutating func settle(_ batch: PendingBatch, _ settled: PendingBatch) {
-    changed.append(settled)
+  fileprivate mutating func replace(_ batch: PendingBatch, by new: PendingBatch) {
+    changed.append(new)
     before[batch.id] = batch
   }
 }
@@ -244,7 +244,7 @@ extension WriteQueue {
             || (areRepeatable && batch.wasDelivered(to: next, path, answer: accepted))
         {
           if isNext {
-            followerUpdates.settle(next, next.settled(behind: batch, path, answer: accepted))
+            followerUpdates.replace(next, by: next.rebased(behind: batch, path, answer: accepted))
           } else {
             followerUpdates.move(next.moved(behind: batch, path, answer: accepted))
           }
@@ -252,7 +252,7 @@ extension WriteQueue {
           break
         }
         answer = nil
-        followerUpdates.settle(next, next.following(path, madeAt: nil))
+        followerUpdates.replace(next, by: next.following(path, acceptedAt: nil))
       } else if !next.changes(path) || (answer != nil && next.hasNoEffect(path)) {
         // This batch does not change the state that later batches depend on.
         continue

@@ -171,7 +171,7 @@ struct WatchAggregator {
   mutating func takeRefusals(_ context: WatchContext) -> [TargetID: [RemoteRefusal]] {
     var refusals: [TargetID: [RemoteRefusal]] = [:]
     for id in states.keys where isActive(id, context) {
-      if let untold = states[id]?.takeRefusals(), !untold.isEmpty { refusals[id] = untold }
+      if let new = states[id]?.takeRefusals(), !new.isEmpty { refusals[id] = new }
     }
     return refusals
   }

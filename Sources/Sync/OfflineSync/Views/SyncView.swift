@@ -146,15 +146,15 @@ package struct SyncView {
   /// of a write that it accepted at an earlier version.
   func hasOverdue(at version: SnapshotVersion) -> Bool {
     isCurrent && version > completeVersion
-      && acceptedVersions.contains { path, made in
-        made < version && !synced.contains(path) && !limbo.contains(path)
+      && acceptedVersions.contains { path, accepted in
+        accepted < version && !synced.contains(path) && !limbo.contains(path)
       }
   }
 
   private mutating func advanceCompleteVersion(_ version: SnapshotVersion) {
     guard version > completeVersion else { return }
     completeVersion = version
-    for (path, made) in acceptedVersions where made < version { limboCandidates?.insert(path) }
+    for (path, accepted) in acceptedVersions where accepted < version { limboCandidates?.insert(path) }
   }
 
   private mutating func place(_ old: Entry?, _ new: Entry?) {
