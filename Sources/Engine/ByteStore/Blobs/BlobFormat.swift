@@ -81,21 +81,22 @@ struct BlobHead: Equatable {
   init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
     var reader = ByteReader(page)
     try reader.expect(
-      BlobFormat.blobSignature, file, "the first bytes of a blob's file", found: "something else")
+      BlobFormat.blobSignature, file, expected: "the first bytes of a blob's file", found: "something else")
     guard let head = reader.head(of: BlobFormat.blobSignature), head.byte <= 1,
       head.word == UInt32(BlobFormat.chunkBytes), let byteCount = reader.uint64(),
       let chunksEnd = reader.uint64(), let id = reader.array(BlobID.byteCount).flatMap(BlobID.init)
-    else { throw .damage(file, 8, "the head of a blob's file", found: "something else") }
+    else { throw .damage(file, at: 8, expected: "the head of a blob's file", found: "something else") }
     let checksum = reader.trailingChecksum(Checksum(file: head.id, offset: 0))
     guard checksum.isCorrect else {
       throw .damage(
-        file, UInt64(Self.byteCount - 4), "checksum \(checksum.computed)", found: "something else")
+        file, at: UInt64(Self.byteCount - 4), expected: "checksum \(checksum.computed)",
+        found: "something else")
     }
     fileID = head.id
     guard head.byte == 1 else { return }
     guard byteCount <= BlobFormat.bytesMax, chunksEnd <= 2 * BlobFormat.bytesMax,
       chunksEnd >= UInt64(BlobFormat.pageBytes)
-    else { throw .damage(file, 32, "sizes that a file can have", found: "something else") }
+    else { throw .damage(file, at: 32, expected: "sizes that a file can have", found: "something else") }
     whole = Whole(id: id, byteCount: byteCount, chunksEnd: chunksEnd)
   }
 }

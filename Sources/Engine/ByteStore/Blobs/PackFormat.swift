@@ -19,13 +19,14 @@ struct PackHead: Equatable {
 
   init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
     var reader = ByteReader(page)
-    try reader.expect(BlobFormat.packSignature, file, "the first bytes of a pack", found: "something else")
+    try reader.expect(
+      BlobFormat.packSignature, file, expected: "the first bytes of a pack", found: "something else")
     guard let head = reader.head(of: BlobFormat.packSignature), let number = reader.uint64() else {
-      throw .damage(file, 8, "the head of a pack", found: "something else")
+      throw .damage(file, at: 8, expected: "the head of a pack", found: "something else")
     }
     let checksum = reader.trailingChecksum(Checksum(file: head.id, offset: 0))
     guard checksum.isCorrect else {
-      throw .damage(file, 40, "checksum \(checksum.computed)", found: "something else")
+      throw .damage(file, at: 40, expected: "checksum \(checksum.computed)", found: "something else")
     }
     fileID = head.id
     self.number = number

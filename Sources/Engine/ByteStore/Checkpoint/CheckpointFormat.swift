@@ -117,14 +117,14 @@ package struct CheckpointHeader: Equatable, VersionedHeader {
   package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
     var reader = ByteReader(page)
     try reader.expectPage(
-      Self.signature, file, "a checkpoint's first bytes", headerBytes: CheckpointFormat.pageBytes,
+      Self.signature, file, expected: "a checkpoint's first bytes", headerBytes: CheckpointFormat.pageBytes,
       pageBytes: CheckpointFormat.pageBytes)
     guard let head = reader.head(of: Self.signature), head.word <= UInt32(CheckpointFormat.regionsMax),
       let storeID = reader.randomID(), let number = reader.uint64(), let hashSeed = reader.randomID(),
       let logID = reader.randomID(), let logLength = reader.uint64(), let sequence = reader.uint64(),
       let lastStamp = reader.uint64(), let keys = reader.uint64(), let ordinals = reader.uint64(),
       let depth = reader.uint32(), reader.skip(4)
-    else { throw .damage(file, 8, "a checkpoint's header", found: "another kind of file") }
+    else { throw .damage(file, at: 8, expected: "a checkpoint's header", found: "another kind of file") }
     fileID = head.id
     self.storeID = storeID
     self.number = FileNumber(number)
@@ -135,21 +135,21 @@ package struct CheckpointHeader: Equatable, VersionedHeader {
     for _ in 0..<head.word {
       guard let kind = reader.uint32(), reader.skip(4), let pages = reader.uint64(),
         pages <= CheckpointFormat.pagesMax
-      else { throw .damage(file, UInt64(reader.offset), "a region", found: "something else") }
+      else { throw .damage(file, at: UInt64(reader.offset), expected: "a region", found: "something else") }
       total += pages
       regions.append(Region(region: CheckpointRegion(rawValue: kind), pages: Int(pages)))
     }
     guard logLength <= LogFormat.capacityMax, position.sequence < .max else {
-      throw .damage(file, 88, "the end of a log", found: "an end that no log can have")
+      throw .damage(file, at: 88, expected: "the end of a log", found: "an end that no log can have")
     }
     guard ordinals <= UInt64(SlotPages.keysMax), keys <= ordinals, depth <= UInt32(SlotPages.depthMax),
       total <= CheckpointFormat.pagesMax
-    else { throw .damage(file, 128, "counts that a table can have", found: "others") }
+    else { throw .damage(file, at: 128, expected: "counts that a table can have", found: "others") }
     self.keys = Int(keys)
     self.ordinals = Int(ordinals)
     self.depth = Int(depth)
     guard Set(regions.map(\.region)).count == regions.count, pageCountsMatch else {
-      throw .damage(file, 160, "regions for \(keys) keys", found: "others")
+      throw .damage(file, at: 160, expected: "regions for \(keys) keys", found: "others")
     }
   }
 

@@ -79,19 +79,20 @@ package struct LogHeader: Equatable, VersionedHeader {
   package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
     var reader = ByteReader(page)
     try reader.expectPage(
-      Self.signature, file, "a log's first bytes", headerBytes: LogFormat.headerBytes,
+      Self.signature, file, expected: "a log's first bytes", headerBytes: LogFormat.headerBytes,
       pageBytes: LogFormat.pageBytes)
     guard let head = reader.head(of: Self.signature), head.word == UInt32(LogFormat.pageBytes),
       let storeID = reader.randomID(), let number = reader.uint64(), let capacity = reader.uint64(),
       let previousID = reader.randomID(), let previousLength = reader.uint64(),
       let previousSequence = reader.uint64()
-    else { throw .damage(file, 8, "a log's header", found: "another kind of file") }
+    else { throw .damage(file, at: 8, expected: "a log's header", found: "another kind of file") }
     guard capacity % UInt64(LogFormat.pageBytes) == 0, capacity <= LogFormat.capacityMax else {
       throw .damage(
-        file, 56, "a capacity of whole pages up to \(LogFormat.capacityMax)", found: "\(capacity)")
+        file, at: 56, expected: "a capacity of whole pages up to \(LogFormat.capacityMax)",
+        found: "\(capacity)")
     }
     guard previousLength <= LogFormat.capacityMax, previousSequence < SequenceNumber.max.value else {
-      throw .damage(file, 80, "the end of a log", found: "an end that no log can have")
+      throw .damage(file, at: 80, expected: "the end of a log", found: "an end that no log can have")
     }
     self.init(
       fileID: head.id, storeID: storeID, number: LogNumber(number), capacity: capacity,

@@ -134,22 +134,23 @@ package struct Manifest: Equatable, VersionedHeader {
 
   package init(decoding bytes: RawSpan, file: String) throws(ByteStoreError) {
     var reader = ByteReader(bytes)
-    try reader.expect(Self.signature, file, "a manifest's first bytes", found: "others")
+    try reader.expect(Self.signature, file, expected: "a manifest's first bytes", found: "others")
     guard let head = reader.head(of: Self.signature), let generation = reader.uint64(),
       let nextLogNumber = reader.uint64(), let nextFileNumber = reader.uint64(),
       let segmentCount = reader.uint32(), let checkpointCount = reader.uint32(), checkpointCount <= 1
-    else { throw .damage(file, 8, "a manifest's header", found: "a shorter or another file") }
+    else { throw .damage(file, at: 8, expected: "a manifest's header", found: "a shorter or another file") }
     let (count, storeID) = (head.word, head.id)
     let size =
       Self.headBytes + Self.logBytes * Int(count) + Self.segmentBytes * Int(segmentCount)
       + Self.checkpointBytes * Int(checkpointCount) + 4
     guard bytes.byteCount == size else {
       let parts = "\(Self.countText(count, "log")) and \(Self.countText(segmentCount, "segment"))"
-      throw .damage(file, 12, "\(size) bytes, as it lists \(parts)", found: "\(bytes.byteCount) bytes")
+      throw .damage(
+        file, at: 12, expected: "\(size) bytes, as it lists \(parts)", found: "\(bytes.byteCount) bytes")
     }
     let checksum = bytes.trailingChecksum(Checksum(file: storeID, offset: 0))
     guard checksum.isCorrect else {
-      throw .damage(file, UInt64(size - 4), "checksum \(checksum.computed)", found: "another")
+      throw .damage(file, at: UInt64(size - 4), expected: "checksum \(checksum.computed)", found: "another")
     }
     self.storeID = storeID
     self.generation = generation
@@ -157,13 +158,14 @@ package struct Manifest: Equatable, VersionedHeader {
     self.nextFileNumber = FileNumber(nextFileNumber)
     for _ in 0..<count {
       guard let log = Log(&reader) else {
-        throw .damage(file, UInt64(reader.offset), "an entry of a log", found: "something else")
+        throw .damage(file, at: UInt64(reader.offset), expected: "an entry of a log", found: "something else")
       }
       logs.append(log)
     }
     for _ in 0..<segmentCount {
       guard let segment = Segment(&reader) else {
-        throw .damage(file, UInt64(reader.offset), "an entry of a segment", found: "something else")
+        throw .damage(
+          file, at: UInt64(reader.offset), expected: "an entry of a segment", found: "something else")
       }
       segments.append(segment)
     }
@@ -171,7 +173,7 @@ package struct Manifest: Equatable, VersionedHeader {
     // The checksum matched, so this is not accidental corruption. But a crafted file must not trigger a
     // precondition either.
     if let invariantBroken {
-      throw .damage(file, UInt64(Self.headBytes), invariantBroken, found: "something else")
+      throw .damage(file, at: UInt64(Self.headBytes), expected: invariantBroken, found: "something else")
     }
   }
 

@@ -29,10 +29,10 @@ extension ByteReader {
   /// Reads the signature up to the version number. If the magic is wrong, throws damage with the texts
   /// `expected` and `found`. `head(of:)` reads the rest, because some formats verify the checksum in between.
   mutating func expect(
-    _ signature: FileSignature, _ file: String, _ expected: String, found: String
+    _ signature: FileSignature, _ file: String, expected: String, found: String
   ) throws(ByteStoreError) {
     guard array(signature.magic.count) == signature.magic, let version = uint16() else {
-      throw .damage(file, 0, expected, found: found)
+      throw .damage(file, at: 0, expected: expected, found: found)
     }
     guard version <= signature.version else {
       throw .newerFormat(file: file, found: version, supported: signature.version)
@@ -43,15 +43,16 @@ extension ByteReader {
   /// number. The order of the checks is size, signature, checksum. The header is the first `headerBytes`
   /// bytes and ends with the checksum.
   mutating func expectPage(
-    _ signature: FileSignature, _ file: String, _ expected: String, headerBytes: Int, pageBytes: Int
+    _ signature: FileSignature, _ file: String, expected: String, headerBytes: Int, pageBytes: Int
   ) throws(ByteStoreError) {
     guard bytes.byteCount >= pageBytes else {
-      throw .damage(file, 0, "a header page of \(pageBytes) bytes", found: "\(bytes.byteCount) bytes")
+      throw .damage(
+        file, at: 0, expected: "a header page of \(pageBytes) bytes", found: "\(bytes.byteCount) bytes")
     }
-    try expect(signature, file, expected, found: "others")
+    try expect(signature, file, expected: expected, found: "others")
     let checksum = bytes.extracting(first: headerBytes).trailingChecksum()
     guard checksum.isCorrect else {
-      throw .damage(file, 0, "a header with checksum \(checksum.computed)", found: "another")
+      throw .damage(file, at: 0, expected: "a header with checksum \(checksum.computed)", found: "another")
     }
   }
 
@@ -66,7 +67,7 @@ extension ByteReader {
 
 extension ByteStoreError {
   /// Damage that a decoder found in `file`.
-  static func damage(_ file: String, _ offset: UInt64, _ expected: String, found: String) -> Self {
+  static func damage(_ file: String, at offset: UInt64, expected: String, found: String) -> Self {
     .corrupted(Damage(file: file, offset: offset, expected: expected, found: found))
   }
 }

@@ -63,6 +63,7 @@ extension RawSpan {
       return
     }
     throw .damage(
-      path, offset, "a page with checksum \(checksum.recorded ?? 0)", found: "\(checksum.computed)")
+      path, at: offset, expected: "a page with checksum \(checksum.recorded ?? 0)",
+      found: "\(checksum.computed)")
   }
 }

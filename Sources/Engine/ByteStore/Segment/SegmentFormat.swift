@@ -111,7 +111,7 @@ package struct SegmentHeader: Equatable, VersionedHeader {
   package init(decoding page: RawSpan, file: String) throws(ByteStoreError) {
     var reader = ByteReader(page)
     try reader.expectPage(
-      Self.signature, file, "a segment's first bytes", headerBytes: SegmentFormat.headerBytes,
+      Self.signature, file, expected: "a segment's first bytes", headerBytes: SegmentFormat.headerBytes,
       pageBytes: SegmentFormat.pageBytes)
     guard let head = reader.head(of: Self.signature), head.word == UInt32(SegmentFormat.pageBytes),
       let storeID = reader.randomID(), let number = reader.uint64(), let asOf = reader.uint64(),
@@ -119,11 +119,11 @@ package struct SegmentHeader: Equatable, VersionedHeader {
       let runs = reader.uint32(), let dictionaryBytes = reader.uint32(),
       let dictionaryCRC = reader.uint32(), let runTableCRC = reader.uint32(),
       let trailerBytes = reader.uint16(), trailerBytes == UInt16(SegmentFormat.trailerBytes)
-    else { throw .damage(file, 8, "a segment's header", found: "another kind of file") }
+    else { throw .damage(file, at: 8, expected: "a segment's header", found: "another kind of file") }
     let pages = UInt64(smallPages) + UInt64(runPages)
     guard pages <= UInt64(Manifest.Segment.pagesMax), runs <= runPages,
       dictionaryBytes <= UInt32(EntryDictionary.bytesMax)
-    else { throw .damage(file, 84, "counts that a segment can have", found: "others") }
+    else { throw .damage(file, at: 84, expected: "counts that a segment can have", found: "others") }
     self.init(
       fileID: head.id, storeID: storeID, number: FileNumber(number), asOf: SequenceNumber(asOf),
       entries: entries, smallPages: Int(smallPages), runPages: Int(runPages), runs: Int(runs),
