@@ -19,18 +19,18 @@ import Testing
   @Test func commitTimeIsTheClockTime() throws {
     let clock = HandClock(start)
     let store = try DocumentStore.open(directory, clock)
-    #expect(try store.commit(write) == moment(start))
+    #expect(try store.commit(write) == timestamp(start))
     clock.set(start + 1)
-    #expect(try store.commit(write) == moment(start + 1))
+    #expect(try store.commit(write) == timestamp(start + 1))
     clock.set(start + 50 * year)
-    #expect(try store.commit(write) == moment(start + 50 * year))
+    #expect(try store.commit(write) == timestamp(start + 50 * year))
     try store.close()
   }
 
   @Test func commitsUnderAStoppedClockAreAMicrosecondApart() throws {
     let store = try DocumentStore.open(directory, HandClock(start))
     let times = try (0..<20).map { _ in try store.commit(write) }
-    #expect(times == (0..<20).map { moment(start + Int64($0)) })
+    #expect(times == (0..<20).map { timestamp(start + Int64($0)) })
     try store.close()
   }
 
@@ -40,11 +40,11 @@ import Testing
     try store.commit(write)
     clock.set(start - 30 * year)
     let times = try (1...3).map { _ in try store.commit(write) }
-    #expect(times == (1...3).map { moment(start + Int64($0)) })
+    #expect(times == (1...3).map { timestamp(start + Int64($0)) })
     clock.set(start + 3)
-    #expect(try store.commit(write) == moment(start + 4))
+    #expect(try store.commit(write) == timestamp(start + 4))
     clock.set(start + 10)
-    #expect(try store.commit(write) == moment(start + 10))
+    #expect(try store.commit(write) == timestamp(start + 10))
     try store.close()
   }
 
@@ -65,18 +65,18 @@ import Testing
       store = try DocumentStore.abandonAndOpen(&store, directory, clock)
     }
     try store?.close()
-    #expect(times == (0..<24).map { moment(start + Int64($0)) })
+    #expect(times == (0..<24).map { timestamp(start + Int64($0)) })
     #expect(updateTimes == lastTimes)
   }
 
   @Test func emptyCommitAdvancesTheTime() throws {
     let clock = HandClock(start)
     let store = try DocumentStore.open(directory, clock)
-    #expect(try store.commit([]) == moment(start))
+    #expect(try store.commit([]) == timestamp(start))
     try store.close()
     clock.set(0)
     let again = try DocumentStore.open(directory, clock)
-    #expect(try again.commit(write) == moment(start + 1))
+    #expect(try again.commit(write) == timestamp(start + 1))
     try again.close()
   }
 
@@ -84,11 +84,11 @@ import Testing
     let clock = HandClock(time)
     let store = try DocumentStore.open(directory, clock)
     let first = try store.commit(write)
-    #expect(first > moment(0))
+    #expect(first > timestamp(0))
     #expect(try store.commit(write) > first)
     try store.close()
     let again = try DocumentStore.open(directory, clock)
-    #expect(try again.commit(write) == moment(first.microseconds + 2))
+    #expect(try again.commit(write) == timestamp(first.microseconds + 2))
     try again.close()
   }
 
@@ -103,7 +103,7 @@ import Testing
     #expect(accepted == [])
     #expect(try store.document(at: place) == nil)
     clock.set(start)
-    #expect(try store.commit(write) == moment(start))
+    #expect(try store.commit(write) == timestamp(start))
     try store.close()
   }
 
@@ -113,7 +113,7 @@ import Testing
     let yearBegins: Int64 = 253_370_764_800_000_000
     let clock = HandClock(yearBegins - 1)
     var store = try DocumentStore.open(directory, clock)
-    #expect(try store.commit(write) == moment(yearBegins - 1))
+    #expect(try store.commit(write) == timestamp(yearBegins - 1))
     let accepted = [yearBegins, 253_402_300_799_999_999].filter { time in
       clock.set(time)
       return failure { try store.commit(write) }?.complaint == nil
@@ -127,7 +127,7 @@ import Testing
       store = try DocumentStore.open(directory, clock)
     }
     try store.close()
-    #expect(times == (0..<3).map { moment(yearBegins + Int64($0)) })
+    #expect(times == (0..<3).map { timestamp(yearBegins + Int64($0)) })
   }
 
   /// If the last commit has the last valid time, the store opens and can be read, but no further commit is
@@ -148,7 +148,7 @@ import Testing
       complaints.append(failure { try store.commit(write) }?.description ?? "")
       try store.close()
     }
-    let expected: [StoredTimestamp?] = [moment(start), moment(start)]
+    let expected: [StoredTimestamp?] = [timestamp(start), timestamp(start)]
     #expect(updateTimes == expected)
     let wrong = complaints.filter { !$0.contains("9999-12-31T23:59:59.999999Z") || !$0.contains("export") }
     #expect(wrong == [])

@@ -6,8 +6,8 @@ import Testing
 
 @Suite struct DocumentStoreModelTests {
   private struct Expected {
-    var made: Int64
-    var changed: Int64
+    var createTime: Int64
+    var updateTime: Int64
     var fields: StoredMap
   }
 
@@ -21,10 +21,11 @@ import Testing
         documents[key] = nil
         return
       }
-      for transform in transforms { fields[transform.field.names[0]] = .timestamp(moment(time)) }
+      for transform in transforms { fields[transform.field.names[0]] = .timestamp(timestamp(time)) }
       let before = documents[key]
-      let changed = before?.fields == fields ? before?.changed : nil
-      documents[key] = Expected(made: before?.made ?? time, changed: changed ?? time, fields: fields)
+      let updateTime = before?.fields == fields ? before?.updateTime : nil
+      documents[key] = Expected(
+        createTime: before?.createTime ?? time, updateTime: updateTime ?? time, fields: fields)
     }
   }
 
@@ -75,8 +76,8 @@ import Testing
     for path in paths {
       let document = try store.document(at: path)
       let expected = model.documents[path.segments.map { Array($0.utf8) }]
-      try #require(document?.createTime.microseconds == expected?.made, place)
-      try #require(document?.updateTime.microseconds == expected?.changed, place)
+      try #require(document?.createTime.microseconds == expected?.createTime, place)
+      try #require(document?.updateTime.microseconds == expected?.updateTime, place)
       try #require(document?.fields == expected?.fields, place)
     }
   }

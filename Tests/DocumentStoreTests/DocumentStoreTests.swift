@@ -91,7 +91,7 @@ import Testing
     let clock = HandClock(1_000_000)
     let store = try DocumentStore.open(directory, clock)
     let (one, two, three) = (path("c", "1"), path("c", "2"), path("c", "3"))
-    let made = try store.commit([.set(one, fields), .set(two, fields), .set(three, fields)])
+    let createTime = try store.commit([.set(one, fields), .set(two, fields), .set(three, fields)])
     let time = try store.commit([
       .set(one, StoredMap([("a", .integer(1))])), .delete(two), .delete(three),
       .set(one, StoredMap([("b", .integer(2))])), .set(two, StoredMap([("c", .integer(3))])),
@@ -100,7 +100,7 @@ import Testing
     #expect(
       try store.document(at: one)
         == StoredDocument(
-          path: one, createTime: made, updateTime: time, fields: StoredMap([("b", .integer(2))])))
+          path: one, createTime: createTime, updateTime: time, fields: StoredMap([("b", .integer(2))])))
     #expect(
       try store.document(at: two)
         == StoredDocument(

@@ -5,7 +5,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite struct FieldTransformTests {
-  private let now = moment(1_700_000_000_000_000)
+  private let now = timestamp(1_700_000_000_000_000)
 
   private func value(_ operation: FieldTransform.Operation, of stored: StoredValue?) -> StoredValue {
     operation.value(from: stored, at: now)

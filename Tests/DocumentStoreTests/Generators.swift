@@ -128,7 +128,7 @@ enum Values {
 
   static let timestamps: [StoredTimestamp] =
     [0, 1, -1, 999_999, 1_000_000, -1_000_000, -1_000_001]
-    .map(moment) + [.first, .last]
+    .map(timestamp) + [.first, .last]
 
   static let geoPoints: [StoredGeoPoint] = [
     (0, 0), (-0.0, 0), (90, 180), (-90, -180), (51.5, -0.1), (.leastNonzeroMagnitude, 180),
@@ -215,16 +215,16 @@ extension StoredValue {
 
 extension StoredTimestamp {
   /// 0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999Z.
-  static let first = moment(-62_135_596_800_000_000)
-  static let last = moment(253_402_300_799_999_999)
+  static let first = timestamp(-62_135_596_800_000_000)
+  static let last = timestamp(253_402_300_799_999_999)
 }
 
 /// `microseconds` must be in range.
-func moment(_ microseconds: Int64) -> StoredTimestamp {
-  guard let moment = StoredTimestamp(microseconds: microseconds) else {
-    preconditionFailure("\(microseconds) is no moment between the years 1 and 9999")
+func timestamp(_ microseconds: Int64) -> StoredTimestamp {
+  guard let timestamp = StoredTimestamp(microseconds: microseconds) else {
+    preconditionFailure("\(microseconds) is no timestamp between the years 1 and 9999")
   }
-  return moment
+  return timestamp
 }
 
 // MARK: Damage

@@ -97,12 +97,12 @@ import Testing
     let outside: [Int64] = [
       -62_135_596_800_000_001, 253_402_300_800_000_000, .min, .max, .min + 1, .max - 1,
     ]
-    #expect(outside.filter { isRecord(Raw.record(Raw.empty, made: $0)) } == [])
-    #expect(outside.filter { isRecord(Raw.record(Raw.empty, changed: $0)) } == [])
+    #expect(outside.filter { isRecord(Raw.record(Raw.empty, createTime: $0)) } == [])
+    #expect(outside.filter { isRecord(Raw.record(Raw.empty, updateTime: $0)) } == [])
     #expect(outside.filter { isRecord(Raw.field([5] + Raw.long($0))) } == [])
     let inside: [Int64] = [-62_135_596_800_000_000, 253_402_300_799_999_999]
-    #expect(inside.filter { !isRecord(Raw.record(Raw.empty, made: $0, changed: $0)) } == [])
-    #expect(inside.filter { !isRecord(Raw.record(Raw.empty, changed: $0)) } == [])
+    #expect(inside.filter { !isRecord(Raw.record(Raw.empty, createTime: $0, updateTime: $0)) } == [])
+    #expect(inside.filter { !isRecord(Raw.record(Raw.empty, updateTime: $0)) } == [])
     #expect(inside.filter { !isRecord(Raw.field([5] + Raw.long($0))) } == [])
     #expect(!isRecord([2] + Raw.long(0) + [0] + Raw.empty), "changed, and not changed")
     #expect(!isRecord([2] + Raw.long(0) + [0x82, 0] + Raw.empty), "a difference in more bytes than it needs")
@@ -272,10 +272,10 @@ private enum Raw {
   /// A map without fields.
   static let empty: [UInt8] = [0, 0]
 
-  static func record(_ map: [UInt8], made: Int64 = 0, changed: Int64? = nil) -> [UInt8] {
-    guard let changed, changed != made else { return [1] + long(made) + map }
-    let difference = changed &- made
-    return [2] + long(made) + varint(UInt64(bitPattern: difference << 1 ^ difference >> 63)) + map
+  static func record(_ map: [UInt8], createTime: Int64 = 0, updateTime: Int64? = nil) -> [UInt8] {
+    guard let updateTime, updateTime != createTime else { return [1] + long(createTime) + map }
+    let difference = updateTime &- createTime
+    return [2] + long(createTime) + varint(UInt64(bitPattern: difference << 1 ^ difference >> 63)) + map
   }
 
   /// A record with the single field "f".

@@ -30,7 +30,7 @@ import Testing
   // MARK: Dependencies
 
   @Test func patchesBuildOnStoredDocuments() throws {
-    let made = try store.commit([.set(place, fields)])
+    let createTime = try store.commit([.set(place, fields)])
     try store.commit([.merge(place, StoredMap([("m", .map(StoredMap([("x", .null)])))]))])
     let time = try store.commit([
       .update(
@@ -39,7 +39,7 @@ import Testing
     #expect(
       try store.document(at: place)
         == StoredDocument(
-          path: place, createTime: made, updateTime: time,
+          path: place, createTime: createTime, updateTime: time,
           fields: StoredMap([("m", .map(StoredMap([("x", .null)]))), ("n", .integer(7))])))
   }
 
@@ -75,13 +75,13 @@ import Testing
   }
 
   @Test func afterADeletionInTheSameCommitThereIsNoDocument() throws {
-    let made = try store.commit([.set(place, fields)])
+    let firstTime = try store.commit([.set(place, fields)])
     let update = try Mutation.update(place, [(field("n"), .set(.null))])
     #expect(
       failure { try store.commit([.delete(place), update]) }
         == .notFound("No document to update: rooms/eros"))
     let time = try store.commit([.delete(place), .merge(place, StoredMap([("a", .null)]))])
-    #expect(time > made)
+    #expect(time > firstTime)
     #expect(
       try store.document(at: place)
         == StoredDocument(
@@ -117,7 +117,7 @@ import Testing
         { if case .alreadyExists = $0 { true } else { false } }
       ),
       (
-        .verify(place, .updateTime(moment(time.microseconds - 1))),
+        .verify(place, .updateTime(timestamp(time.microseconds - 1))),
         { if case .failedPrecondition = $0 { true } else { false } }
       ),
       (
@@ -393,7 +393,7 @@ import Testing
       let disk = SimulatedDisk()
       let whole = try DocumentStore.open(
         "/store", options: DocumentStore.Options(), platform: disk.platform(seed: 1))
-      let made = try whole.commit([.set(place, fields)])
+      let createTime = try whole.commit([.set(place, fields)])
       let store = try damage(whole, on: disk)
       for build: Mutation in [
         .merge(place, StoredMap()), try .update(place, []), .verify(place, .exists(true)),
@@ -405,8 +405,8 @@ import Testing
       }
       let time = try store.commit([repair])
       if let document = try store.document(at: place) {
-        if document.createTime != made || document.updateTime != time {
-          wrong.append("\(repair) left \(document), made at \(made), changed at \(time)")
+        if document.createTime != createTime || document.updateTime != time {
+          wrong.append("\(repair) left \(document), created at \(createTime), changed at \(time)")
         }
       } else if repair.change != .delete {
         wrong.append("\(repair) left nothing")

@@ -97,15 +97,15 @@ private struct Write {
 // MARK: The model
 
 private struct Expected: Equatable {
-  var made: Int64
-  var changed: Int64
+  var createTime: Int64
+  var updateTime: Int64
   var fields: Fields
 }
 
 private struct Model {
   var documents: [DocumentPath: Expected] = [:]
 
-  var times: [Int64] { documents.values.map(\.changed) }
+  var times: [Int64] { documents.values.map(\.updateTime) }
 
   /// Returns the commit's status, and a function that takes the commit time and returns the resulting model.
   func committing(_ writes: [Write]) -> (Status, (Int64) throws -> Model) {
@@ -131,7 +131,7 @@ private struct Model {
     case .exists(true): if before == nil { return .notFound }
     case .exists(false): if before != nil { return .alreadyExists }
     case .updateTime(let required):
-      if before?.changed != required.microseconds { return .failedPrecondition }
+      if before?.updateTime != required.microseconds { return .failedPrecondition }
     }
     var fields = before?.fields ?? [:]
     switch write.kind {
@@ -141,7 +141,7 @@ private struct Model {
     case .verify:
       return .done
     case .set(let data):
-      if case .map(let made) = Datum.map(data).withoutSentinels { fields = made }
+      if case .map(let replacement) = Datum.map(data).withoutSentinels { fields = replacement }
       for (field, operation) in transforms(of: data) { compute(operation, at: field, in: &fields, time) }
     case .merge(let data):
       merge(data, at: [], into: &fields)
@@ -175,7 +175,8 @@ private struct Model {
     }
     let isSame = before?.fields == fields
     documents[write.path] = Expected(
-      made: before?.made ?? time, changed: isSame ? before?.changed ?? time : time, fields: fields)
+      createTime: before?.createTime ?? time, updateTime: isSame ? before?.updateTime ?? time : time,
+      fields: fields)
     return .done
   }
 
@@ -233,7 +234,8 @@ private struct Model {
     if case .list(let elements)? = stored { list = elements }
     let result: Plain
     switch operation {
-    case .serverTimestamp: result = .leaf(time == .max ? .string("not known yet") : .timestamp(moment(time)))
+    case .serverTimestamp:
+      result = .leaf(time == .max ? .string("not known yet") : .timestamp(timestamp(time)))
     case .increment(let number): result = sum(stored, Plain(number.value))
     case .minimum(let number): result = extreme(stored, Plain(number.value)) { isLess($1, $0) }
     case .maximum(let number): result = extreme(stored, Plain(number.value)) { isLess($0, $1) }
@@ -437,7 +439,7 @@ private struct World {
   func document(at path: DocumentPath) throws -> Expected? {
     try store.document(at: path).map {
       Expected(
-        made: $0.createTime.microseconds, changed: $0.updateTime.microseconds,
+        createTime: $0.createTime.microseconds, updateTime: $0.updateTime.microseconds,
         fields: Plain.fields($0.fields))
     }
   }
@@ -542,7 +544,7 @@ extension Write {
     switch rng.roll(4) {
     case 0: .exists(false)
     case 1: .exists(true)
-    default: .updateTime(moment(times.isEmpty ? 5 : rng.pick(times)))
+    default: .updateTime(timestamp(times.isEmpty ? 5 : rng.pick(times)))
     }
   }
 

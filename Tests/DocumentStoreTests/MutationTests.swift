@@ -6,8 +6,8 @@ import Testing
 
 @Suite struct MutationTests {
   private let place = path("rooms", "eros")
-  private let now = moment(1_700_000_000_000_000)
-  private let past = moment(1_600_000_000_000_000)
+  private let now = timestamp(1_700_000_000_000_000)
+  private let past = timestamp(1_600_000_000_000_000)
 
   private func existing(_ fields: StoredMap) -> StoredDocument {
     StoredDocument(path: place, createTime: past, updateTime: past, fields: fields)
@@ -157,8 +157,8 @@ import Testing
 
   @Test func mergeCreatesTheDocument() throws {
     let data = map(["m": .map(map(["x": .integer(1)]))])
-    let made = try Mutation.merge(place, data).apply(to: nil, at: now)
-    #expect(made == StoredDocument(path: place, createTime: now, updateTime: now, fields: data))
+    let created = try Mutation.merge(place, data).apply(to: nil, at: now)
+    #expect(created == StoredDocument(path: place, createTime: now, updateTime: now, fields: data))
     #expect(try after(.merge(place, StoredMap()), on: nil) == StoredMap())
     #expect(try after(.merge(place, StoredMap(), deletions: [field("a", "b")]), on: nil) == StoredMap())
   }
@@ -441,7 +441,7 @@ import Testing
   @Test func aRequiredUpdateTimeMustMatchToTheMicrosecond() throws {
     #expect(try errors(.updateTime(past), on: existing(StoredMap())) == [])
     var wrong: [String] = []
-    for time in [moment(past.microseconds + 1), moment(past.microseconds - 1), now] {
+    for time in [timestamp(past.microseconds + 1), timestamp(past.microseconds - 1), now] {
       for (write, _) in try writes(.updateTime(time)) {
         for base in [existing(StoredMap()), nil] {
           let error = result(write, on: base)

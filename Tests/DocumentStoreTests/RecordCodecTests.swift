@@ -31,11 +31,11 @@ import Testing
 
   private var goldenDocument: StoredDocument {
     StoredDocument(
-      path: place, createTime: moment(1_700_000_000_000_000),
-      updateTime: moment(1_700_000_000_000_001),
+      path: place, createTime: timestamp(1_700_000_000_000_000),
+      updateTime: timestamp(1_700_000_000_000_001),
       fields: StoredMap([
         ("a", .null), ("b", .boolean(false)), ("c", .boolean(true)), ("d", .integer(-2)),
-        ("e", .double(1.5)), ("f", .timestamp(moment(1_700_000_000_123_456))),
+        ("e", .double(1.5)), ("f", .timestamp(timestamp(1_700_000_000_123_456))),
         ("g", .string("\u{E9}\0")), ("h", .bytes([0, 255])),
         ("i", .reference(StoredReference(projectID: "p", databaseID: "d", path: place))),
         ("j", Values.place(1.5, -2)), ("k", .array([.null, .boolean(true)])),

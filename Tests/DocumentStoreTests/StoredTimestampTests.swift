@@ -4,7 +4,7 @@ import DocumentStore
 import Testing
 
 @Suite struct StoredTimestampTests {
-  @Test func momentsReachFromTheYear1ToTheYear9999() {
+  @Test func timestampsReachFromTheYear1ToTheYear9999() {
     #expect(StoredTimestamp(microseconds: -62_135_596_800_000_000) != nil)
     #expect(StoredTimestamp(microseconds: -62_135_596_800_000_001) == nil)
     #expect(StoredTimestamp(microseconds: 253_402_300_799_999_999) != nil)
@@ -30,10 +30,10 @@ import Testing
   }
 
   @Test func nanosecondsAreFlooredAlsoBefore1970() {
-    #expect(StoredTimestamp(seconds: 0, nanoseconds: 999) == moment(0))
-    #expect(StoredTimestamp(seconds: 0, nanoseconds: 1000) == moment(1))
-    #expect(StoredTimestamp(seconds: -1, nanoseconds: 999_999_999) == moment(-1))
-    #expect(StoredTimestamp(seconds: -1, nanoseconds: 1999) == moment(-999_999))
+    #expect(StoredTimestamp(seconds: 0, nanoseconds: 999) == timestamp(0))
+    #expect(StoredTimestamp(seconds: 0, nanoseconds: 1000) == timestamp(1))
+    #expect(StoredTimestamp(seconds: -1, nanoseconds: 999_999_999) == timestamp(-1))
+    #expect(StoredTimestamp(seconds: -1, nanoseconds: 1999) == timestamp(-999_999))
   }
 
   @Test func timestampSplitsIntoSecondsAndNanoseconds() {
@@ -41,14 +41,16 @@ import Testing
       (0, 0, 0), (1, 0, 1000), (999_999, 0, 999_999_000), (1_000_000, 1, 0), (-1, -1, 999_999_000),
       (-1_000_000, -1, 0), (-1_000_001, -2, 999_999_000),
     ]
-    let moments = parts.map { moment($0.microseconds) }
-    #expect(moments.map(\.seconds) == parts.map { $0.seconds })
-    #expect(moments.map(\.nanoseconds) == parts.map { $0.nanoseconds })
-    #expect(parts.map { StoredTimestamp(seconds: $0.seconds, nanoseconds: $0.nanoseconds) } == moments)
+    let timestamps = parts.map { timestamp($0.microseconds) }
+    #expect(timestamps.map(\.seconds) == parts.map { $0.seconds })
+    #expect(timestamps.map(\.nanoseconds) == parts.map { $0.nanoseconds })
+    #expect(parts.map { StoredTimestamp(seconds: $0.seconds, nanoseconds: $0.nanoseconds) } == timestamps)
   }
 
-  @Test func momentsCompareByTime() {
-    let ascending = [StoredTimestamp.first, moment(-1_000_001), moment(-1), moment(0), moment(1), .last]
+  @Test func timestampsCompareByTime() {
+    let ascending = [
+      StoredTimestamp.first, timestamp(-1_000_001), timestamp(-1), timestamp(0), timestamp(1), .last,
+    ]
     var wrong: [String] = []
     for (earlier, later) in zip(ascending, ascending.dropFirst())
     where !(earlier < later) || later < earlier || later < later {

@@ -9,7 +9,7 @@ import Testing
     let distinct: [StoredValue] =
       [
         .null, .boolean(false), .boolean(true), .integer(0), .integer(1), .double(0), .double(-0.0),
-        .double(1), .double(.nan), .double(.infinity), .timestamp(moment(0)), .timestamp(moment(1)),
+        .double(1), .double(.nan), .double(.infinity), .timestamp(timestamp(0)), .timestamp(timestamp(1)),
         .string(""), .string("1"), precomposed, .string("e\u{301}"), .string("a"), .string("a\0"),
         .bytes([]), .bytes([0x61]), .bytes([0xC3, 0xA9]), .array([]), .array([.null]),
         .array([.integer(1)]), .array([.double(1)]), .array([precomposed]), .array([.string("e\u{301}")]),

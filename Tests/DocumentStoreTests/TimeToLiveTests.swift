@@ -37,7 +37,7 @@ private final class TwoClocks: StoreClock {
   }
 
   private func session(_ id: String, until seconds: Int64, in parent: String = "users") -> Mutation {
-    let until = StoredValue.timestamp(moment((Self.start + seconds) * 1_000_000))
+    let until = StoredValue.timestamp(timestamp((Self.start + seconds) * 1_000_000))
     return .set(path(parent, "x", "sessions", id), StoredMap([("until", until)]))
   }
 
@@ -48,7 +48,7 @@ private final class TwoClocks: StoreClock {
       session("a", until: 10), session("b", until: 20, in: "teams"), session("c", until: 1000),
       .set(path("users", "x", "sessions", "d"), StoredMap([("until", .integer(5))])),
       .set(path("users", "x", "sessions", "e"), StoredMap()),
-      .set(path("users", "x"), StoredMap([("until", .timestamp(moment(5)))])),
+      .set(path("users", "x"), StoredMap([("until", .timestamp(timestamp(5)))])),
     ])
     #expect(try store.sweepExpired() == 0)
     clock.pass(seconds: 15)
@@ -123,7 +123,7 @@ private final class TwoClocks: StoreClock {
     try store.commit((0..<5).map { session("s\($0)", until: $0 == 2 ? 1 : 2) })
     let token = path("users", "x", "tokens", "t")
     try store.commit([
-      .set(token, StoredMap([("until", .timestamp(moment((Self.start + 1) * 1_000_000)))]))
+      .set(token, StoredMap([("until", .timestamp(timestamp((Self.start + 1) * 1_000_000)))]))
     ])
     // The first sweep builds the index on the expiry time.
     #expect(try store.sweepExpired() == 0)

@@ -9,7 +9,7 @@ import Testing
   static let ladder: [[StoredValue]] =
     [[.null], [.boolean(false)], [.boolean(true)]] + numbers
     + [
-      [.timestamp(.first)], [.timestamp(moment(-1))], [.timestamp(moment(0))], [.timestamp(.last)],
+      [.timestamp(.first)], [.timestamp(timestamp(-1))], [.timestamp(timestamp(0))], [.timestamp(.last)],
     ] + strings
     + [
       [.bytes([])], [.bytes([0])], [.bytes([0, 0])], [.bytes([1])], [.bytes([0x7F, 0xFF])], [.bytes([0x80])],

@@ -42,18 +42,18 @@ import Testing
 
   @Test func preconditionsSeePendingCommits() throws {
     let store = try SimulatedStore().store
-    let made = try store.begin([.set(place, StoredMap(), precondition: .exists(false))])
+    let created = try store.begin([.set(place, StoredMap(), precondition: .exists(false))])
     #expect(
       failure { _ = try store.begin([.set(place, StoredMap(), precondition: .exists(false))]) }
         == .alreadyExists("Document already exists: rooms/eros"))
-    let removed = try store.begin([.delete(place, precondition: .updateTime(made.time))])
+    let removed = try store.begin([.delete(place, precondition: .updateTime(created.time))])
     #expect(
       failure { _ = try store.begin([increment(place, .exists(true))]) }
         == .notFound("No document to update: rooms/eros"))
-    let madeAgain = try store.begin([increment(place)])
-    for commit in [made, removed, madeAgain] { try store.finish(commit) }
+    let recreated = try store.begin([increment(place)])
+    for commit in [created, removed, recreated] { try store.finish(commit) }
     let document = try #require(try store.document(at: place))
-    #expect(document.createTime == madeAgain.time)
+    #expect(document.createTime == recreated.time)
     #expect(document.fields == StoredMap([("n", .integer(1))]))
     try store.checkInvariants()
   }
@@ -79,11 +79,11 @@ import Testing
     try store.createIndex(IndexDefinition("rooms", .collection, [.init(field("n"))]))
     try store.commit([increment(other)])
     try machine.fillDisk()
-    let made = try store.begin([increment(place), increment(other)])
+    let refused = try store.begin([increment(place), increment(other)])
     // These commits only delete, which a full disk allows. But they depend on a commit that is refused.
     let removed = try store.begin([.delete(place, precondition: .exists(true))])
     let alsoRemoved = try store.begin([.delete(other, precondition: .exists(true))])
-    guard case .full = failure(of: { try store.finish(made) }) else {
+    guard case .full = failure(of: { try store.finish(refused) }) else {
       Issue.record("a put went to a full disk")
       return
     }

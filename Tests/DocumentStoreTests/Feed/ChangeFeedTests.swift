@@ -259,9 +259,9 @@ import Testing
     store.pipeline.withFeed { $0.consumers["a"] = nil }
     try store.commit([set("b", 1)])
     try machine.fillDisk()
-    let made = try store.begin([set("a", 1), set("b", 2)])
+    let refused = try store.begin([set("a", 1), set("b", 2)])
     let removed = try store.begin([.delete(path("rooms", "b"), precondition: .exists(true))])
-    guard case .full = failure(of: { try store.finish(made) }) else {
+    guard case .full = failure(of: { try store.finish(refused) }) else {
       Issue.record("a put went to a full disk")
       return
     }

@@ -68,11 +68,11 @@ struct IndexSetTests {
     let store = try open()
     for start in 0..<10 { try fill(store, start * 500..<start * 500 + 500) }
     var calls: [IndexProgress] = []
-    let made = try store.createIndex(try index("a")) { progress in
+    let isBuilt = try store.createIndex(try index("a")) { progress in
       calls.append(progress)
       return false
     }
-    #expect(!made)
+    #expect(!isBuilt)
     #expect(calls.map(\.step) == [.reading])
     #expect(store.indexList.isEmpty)
     #expect(try store.createIndex(try index("a")) { (0...1).contains($0.fraction) })
@@ -109,7 +109,7 @@ struct IndexSetTests {
   }
 
   @Test("have the commits of the time of their build")
-  func indexIncludesCommitsMadeDuringItsBuild() throws {
+  func indexIncludesCommitsDuringItsBuild() throws {
     let store = try open()
     for start in 0..<10 { try fill(store, start * 500..<start * 500 + 500) }
     var round = 0

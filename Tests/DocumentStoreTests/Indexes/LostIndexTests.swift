@@ -83,7 +83,7 @@ import Testing
     #expect(try answers(of: store) == .right)
   }
 
-  private var made: [IndexInfo] {
+  private var intactIndexes: [IndexInfo] {
     [IndexInfo(definition: Self.byText, entries: Full.kept, isAutomatic: false)]
   }
 
@@ -95,7 +95,7 @@ import Testing
     try full.machine.store.compact()
     #expect(full.checkpointBytes < 128 << 10, "the table alone")
     // The running process still has the index in memory, so nothing is lost yet.
-    #expect(full.machine.store.indexList == made)
+    #expect(full.machine.store.indexList == intactIndexes)
     try expect(full.machine.store)
 
     var (opened, queried, reopened): ([[IndexInfo]], [[IndexInfo]], [[IndexInfo]]) = ([], [], [])
@@ -116,8 +116,8 @@ import Testing
     }
     let lost = [IndexInfo(definition: Self.byText, entries: 0, isAutomatic: false, isLost: true)]
     #expect(opened == [lost, lost])
-    #expect(queried == [made, made], "the first query rebuilds it, as a declared one")
-    #expect(reopened == [made, made])
+    #expect(queried == [intactIndexes, intactIndexes], "the first query rebuilds it, as a declared one")
+    #expect(reopened == [intactIndexes, intactIndexes])
     #expect(answered == [.right, .right])
     let expectedCounts: [Int?] = [nil, Full.kept, nil, Full.kept]
     #expect(documentCounts == expectedCounts)
@@ -143,7 +143,7 @@ import Testing
     try full.machine.store.close()
     let next = try SimulatedStore(full.machine.disk.image(after: .kill))
     #expect(next.store.indexes.documentCount == Full.kept)
-    #expect(next.store.indexList == made)
+    #expect(next.store.indexList == intactIndexes)
     try expect(next.store)
   }
 
@@ -155,7 +155,7 @@ import Testing
     let next = try SimulatedStore(full.machine.disk.image(after: .kill), kibibytes: 8192)
     #expect(next.store.indexList.map(\.isLost) == [true])
     try expect(next.store)
-    #expect(next.store.indexList == made)
+    #expect(next.store.indexList == intactIndexes)
   }
 
   @Test func lostIndexesDoNotCauseRepeatedFlushes() throws {
@@ -182,7 +182,7 @@ import Testing
     }
     #expect(areLost == [[true], [true]])
     try expect(next.store)
-    #expect(next.store.indexList == made)
+    #expect(next.store.indexList == intactIndexes)
   }
 
   // MARK: Rebuilding on demand
@@ -198,7 +198,7 @@ import Testing
     let machine = try lost()
     machine.store.createsIndexes = false
     try expect(machine.store)
-    #expect(machine.store.indexList == made)
+    #expect(machine.store.indexList == intactIndexes)
   }
 
   @Test func snapshotQueryRebuildsTheLostIndex() throws {
@@ -206,14 +206,14 @@ import Testing
     let snapshot = try machine.store.snapshot()
     let query = try StructuredQuery.ofC.where("s", .greaterThanOrEqual, "3").where("s", .lessThan, "4")
     #expect(try snapshot.documents(query.order("s")).count == Full.kept / 10)
-    #expect(machine.store.indexList == made)
+    #expect(machine.store.indexList == intactIndexes)
     try expect(machine.store)
   }
 
   @Test func lostIndexCanBeRecreatedOrDroppedExplicitly() throws {
     let asked = try lost()
     #expect(try asked.store.createIndex(Self.byText))
-    #expect(asked.store.indexList == made)
+    #expect(asked.store.indexList == intactIndexes)
     let dropped = try lost()
     #expect(dropped.store.dropIndex(Self.byText))
     #expect(!dropped.store.dropIndex(Self.byText))
@@ -232,7 +232,7 @@ import Testing
     #expect(answers.first == true && answers.dropFirst().allSatisfy { !$0 })
     #expect(machine.store.indexList.isEmpty)
     #expect(try machine.store.createIndex(Self.byText))
-    #expect(machine.store.indexList == made)
+    #expect(machine.store.indexList == intactIndexes)
   }
 
   @Test func closeWithoutRoomForLostIndexesKeepsTheReserve() throws {

@@ -69,8 +69,8 @@ import Testing
 
   /// Registers a listener. Returns the registration and a recorder of the states that the listener receives.
   private func listen(_ query: StructuredQuery) throws -> (Deliveries, LiveRegistration) {
-    let told = Deliveries()
-    return (told, try store.listen(to: query, on: queue, told.handler()))
+    let deliveries = Deliveries()
+    return (deliveries, try store.listen(to: query, on: queue, deliveries.handler()))
   }
 
   private func drain() { queue.sync {} }
@@ -79,38 +79,38 @@ import Testing
 
   @Test func firstStateIsTheResultAndLaterStatesFollowCommits() throws {
     try store.commit([set("a", 1), set("b", 2)])
-    let (told, _) = try listen(byNumber())
+    let (deliveries, _) = try listen(byNumber())
     drain()
-    #expect(told.take() == ["a1 b2! +a@0 +b@1"])
+    #expect(deliveries.take() == ["a1 b2! +a@0 +b@1"])
     try store.commit([set("c", 0)])
     drain()
-    #expect(told.take() == ["c0 a1 b2: +c@0"])
+    #expect(deliveries.take() == ["c0 a1 b2: +c@0"])
     try store.commit([set("a", 3)])
     drain()
-    #expect(told.take() == ["c0 b2 a3: a@1>2"])
+    #expect(deliveries.take() == ["c0 b2 a3: a@1>2"])
     try store.commit([delete("b"), .patch(path("rooms", "c"), StoredMap(), mask: FieldMask([field("n")]))])
     drain()
-    #expect(told.take() == ["a3: -c0@0 -b2@0"])
+    #expect(deliveries.take() == ["a3: -c0@0 -b2@0"])
     try store.commit([set("a", 3)])
     try store.commit([.set(path("halls", "a"), StoredMap([("n", .integer(1))]))])
     drain()
-    #expect(told.take() == [], "nothing is different")
+    #expect(deliveries.take() == [], "nothing is different")
   }
 
   @Test func changesAreRemovalsThenAdditionsThenModifications() throws {
     try store.commit([set("a", 1), set("b", 2), set("c", 3), set("d", 4)])
-    let (told, _) = try listen(byNumber())
+    let (deliveries, _) = try listen(byNumber())
     drain()
-    _ = told.take()
+    _ = deliveries.take()
     try store.commit([set("a", 5), set("e", 0), delete("b"), set("f", 9), delete("d"), set("c", 4)])
     drain()
-    #expect(told.take() == ["e0 c4 a5 f9: -b2@1 -d4@2 +e@0 +f@3 c@2>2 a@1>2"])
+    #expect(deliveries.take() == ["e0 c4 a5 f9: -b2@1 -d4@2 +e@0 +f@3 c@2>2 a@1>2"])
   }
 
   @Test func anEmptyResultIsDelivered() throws {
-    let (told, _) = try listen(byNumber())
+    let (deliveries, _) = try listen(byNumber())
     drain()
-    #expect(told.take() == ["!"])
+    #expect(deliveries.take() == ["!"])
   }
 
   @Test func aLimitedViewIsFilledFromItsSpareDocuments() throws {
@@ -158,16 +158,16 @@ import Testing
   }
 
   @Test func documentListenerWorksForExistingAndMissingDocuments() throws {
-    let (told, _) = try listen(StructuredQuery(.document(path("rooms", "a"))))
+    let (deliveries, _) = try listen(StructuredQuery(.document(path("rooms", "a"))))
     try store.commit([set("b", 1)])
     drain()
-    #expect(told.take() == ["!"])
+    #expect(deliveries.take() == ["!"])
     try store.commit([set("a", 1)])
     drain()
-    #expect(told.take() == ["a1: +a@0"])
+    #expect(deliveries.take() == ["a1: +a@0"])
     try store.commit([delete("a")])
     drain()
-    #expect(told.take() == [": -a1@0"])
+    #expect(deliveries.take() == [": -a1@0"])
   }
 
   @Test func listenersToOneQueryShareAViewAndStartWithItsState() throws {
@@ -193,23 +193,23 @@ import Testing
 
   @Test func slowListenerGetsTheLastStateWithAllChanges() throws {
     try store.commit([set("a", 1), set("b", 2)])
-    let (told, _) = try listen(byNumber())
+    let (deliveries, _) = try listen(byNumber())
     drain()
-    _ = told.take()
+    _ = deliveries.take()
     queue.suspend()
     try store.commit([set("c", 3), delete("a")])
     try store.commit([set("c", 0), set("d", 4)])
     try store.commit([delete("d"), set("a", 7)])
     queue.resume()
     drain()
-    #expect(told.take() == ["c0 b2 a7: +c@0 a@1>2"])
+    #expect(deliveries.take() == ["c0 b2 a7: +c@0 a@1>2"])
   }
 
   @Test func memoryForASlowListenerIsBounded() throws {
     try store.commit([set("a", 1)])
-    let (told, _) = try listen(byNumber())
+    let (deliveries, _) = try listen(byNumber())
     drain()
-    _ = told.take()
+    _ = deliveries.take()
     queue.suspend()
     for number in 0..<20 {
       try store.commit((0..<100).map { set("m\(number)-\($0)", Int64($0)) })
@@ -218,7 +218,7 @@ import Testing
     try store.commit([set("b", 2)])
     queue.resume()
     drain()
-    #expect(told.take() == ["a1 b2: +b@1"])
+    #expect(deliveries.take() == ["a1 b2: +b@1"])
   }
 
   @Test func changesAreDroppedOnceTheyOutnumberBothStates() throws {
@@ -269,27 +269,27 @@ import Testing
 
   @Test func removalInsideAHandlerStopsFurtherCalls() throws {
     let registration = Locked<LiveRegistration?>(nil)
-    let told = Deliveries()
+    let deliveries = Deliveries()
     queue.suspend()
-    let made = try store.listen(
-      to: byNumber(), on: queue, told.handler { registration.withLock { $0 }?.remove() })
-    registration.withLock { $0 = made }
+    let newRegistration = try store.listen(
+      to: byNumber(), on: queue, deliveries.handler { registration.withLock { $0 }?.remove() })
+    registration.withLock { $0 = newRegistration }
     queue.resume()
     drain()
     try store.commit([set("a", 1)])
     drain()
-    #expect(told.take() == ["!"])
+    #expect(deliveries.take() == ["!"])
   }
 
   @Test func aHandlerMayListenAndCommit() throws {
-    let told = Deliveries()
+    let outer = Deliveries()
     let inner = Deliveries()
     let hasListened = Locked(false)
     let store = store, queue = queue
     let query = try byNumber()
     _ = try store.listen(
       to: query, on: queue,
-      told.handler {
+      outer.handler {
         let isFirst = hasListened.withLock { hasListened in
           defer { hasListened = true }
           return !hasListened
@@ -300,18 +300,18 @@ import Testing
       })
     drain()
     drain()
-    #expect(told.take() == ["!", "h5: +h@0"])
+    #expect(outer.take() == ["!", "h5: +h@0"])
     #expect(inner.take() == ["h5! +h@0"])
   }
 
   @Test func aClosedStoreNotifiesNoListener() throws {
-    let (told, registration) = try listen(byNumber())
+    let (deliveries, registration) = try listen(byNumber())
     drain()
-    _ = told.take()
+    _ = deliveries.take()
     try store.close()
     registration.remove()
     drain()
-    #expect(told.take() == [])
+    #expect(deliveries.take() == [])
     guard case .closed = failure(of: { try listen(byNumber()) }) else {
       Issue.record("a closed store was listened to")
       return
@@ -329,10 +329,10 @@ import Testing
     try store.commit([set("a", 1), set("b", 2)])
     // This commit gets its position before any listener or index exists.
     let removal = try store.begin([delete("a")])
-    let (told, _) = try listen(StructuredQuery(.collection(rooms)))
+    let (deliveries, _) = try listen(StructuredQuery(.collection(rooms)))
     drain()
     try store.finish(removal)
     drain()
-    #expect(told.take().last?.hasPrefix("b2: -a1@0") == true)
+    #expect(deliveries.take().last?.hasPrefix("b2: -a1@0") == true)
   }
 }

@@ -32,12 +32,12 @@ import Testing
   private func listen(
     _ query: StructuredQuery
   ) throws -> (ids: Locked<[String]>, registration: LiveRegistration) {
-    let told = Locked<[String]>([])
+    let ids = Locked<[String]>([])
     let registration = try store.listen(to: query, on: queue) { result in
-      if case .success(let snapshot) = result { told.withLock { $0 = snapshot.documents.map(\.path.id) } }
+      if case .success(let snapshot) = result { ids.withLock { $0 = snapshot.documents.map(\.path.id) } }
     }
     queue.sync {}
-    return (told, registration)
+    return (ids, registration)
   }
 
   // MARK: Indexes
@@ -46,7 +46,7 @@ import Testing
   /// waited for that commit.
   @Test(.timeLimit(.minutes(5)))
   func commitDuringAnIndexBuildRefillsALimitedView() throws {
-    let (told, _) = try listen(first(2))
+    let (ids, _) = try listen(first(2))
     #expect(store.dropIndex(byNumber))
     var hasCommitted = false
     try store.createIndex(.rooms("k")) { _ in
@@ -59,7 +59,7 @@ import Testing
     }
     queue.sync {}
     #expect(hasCommitted)
-    #expect(told.withLock { $0 } == ["m20", "m21"])
+    #expect(ids.withLock { $0 } == ["m20", "m21"])
     #expect(store.indexList.map(\.definition) == [.rooms("k")], "a commit makes no index")
     try store.checkInvariants()
   }
@@ -68,29 +68,29 @@ import Testing
   /// wait for each other.
   @Test(.timeLimit(.minutes(1)))
   func viewIsReloadedInTheBackgroundIfTheNameTreeIsLost() throws {
-    let (told, registration) = try listen(first(2))
+    let (ids, registration) = try listen(first(2))
     store.indexes.state.withLock { $0.names = nil }
     let removal = try store.begin((0..<20).map { .delete(path("rooms", "m\($0)")) })
     let other = try store.begin([set("m20", 1000), set("m200", 20)])
     try store.finish(removal)
     queue.sync {}
-    #expect(told.withLock { $0 } == ["m0", "m1"], "a state with less than the limit is invalid")
-    let (runInBackground, second) = try listen(first(2))
-    #expect(runInBackground.withLock { $0 } == ["m0", "m1"])
+    #expect(ids.withLock { $0 } == ["m0", "m1"], "a state with less than the limit is invalid")
+    let (otherIDs, second) = try listen(first(2))
+    #expect(otherIDs.withLock { $0 } == ["m0", "m1"])
     try store.finish(other)
     DocumentStore.backgroundQueue.sync {}
     queue.sync {}
-    #expect(told.withLock { $0 } == ["m200", "m21"] && runInBackground.withLock { $0 } == ["m200", "m21"])
+    #expect(ids.withLock { $0 } == ["m200", "m21"] && otherIDs.withLock { $0 } == ["m200", "m21"])
     #expect(store.indexes.documentCount == 81)
     try store.commit([.delete(path("rooms", "m21"))])
     queue.sync {}
-    #expect(told.withLock { $0 } == ["m200", "m22"])
+    #expect(ids.withLock { $0 } == ["m200", "m22"])
     for one in [registration, second] { one.remove() }
     try store.checkInvariants()
   }
 
   @Test func indexOfALimitedViewStaysWhileOthersCanBeEvicted() throws {
-    let (told, registration) = try listen(first(2))
+    let (ids, registration) = try listen(first(2))
     for number in 0..<DocumentStore.automaticIndexesMax {
       _ = try store.documents(first(1, by: "other\(number)"))
     }
@@ -98,7 +98,7 @@ import Testing
     #expect(definitions.contains(byNumber) && !definitions.contains(.rooms("other0")))
     try store.commit((0..<20).map { .delete(path("rooms", "m\($0)")) })
     queue.sync {}
-    #expect(told.withLock { $0 } == ["m20", "m21"])
+    #expect(ids.withLock { $0 } == ["m20", "m21"])
     registration.remove()
     for number in 0..<DocumentStore.automaticIndexesMax {
       _ = try store.documents(first(1, by: "more\(number)"))
@@ -145,7 +145,7 @@ import Testing
     private func documents(_ number: Int64) -> [StoredDocument] {
       [
         StoredDocument(
-          path: path("rooms", "a"), createTime: moment(1), updateTime: moment(1),
+          path: path("rooms", "a"), createTime: timestamp(1), updateTime: timestamp(1),
           fields: StoredMap([("n", .integer(number))]))
       ]
     }
@@ -166,7 +166,7 @@ import Testing
         change.recordBytes = bytes
         return change
       }
-      publications.append(CommitEffects(moment(2), changed, shapes: []))
+      publications.append(CommitEffects(timestamp(2), changed, shapes: []))
       publications.notify()
       return answer
     }
@@ -191,7 +191,7 @@ import Testing
 
     private func document(_ number: Int) -> StoredDocument {
       StoredDocument(
-        path: path("rooms", "a"), createTime: moment(1), updateTime: moment(1),
+        path: path("rooms", "a"), createTime: timestamp(1), updateTime: timestamp(1),
         fields: StoredMap([("n", .integer(Int64(number)))]))
     }
 
@@ -206,7 +206,7 @@ import Testing
         path: path("rooms", "a"), key: DocumentKey.encode(path("rooms", "a")), before: nil,
         isBeforeKnown: false, after: document(0))
       let changes = Array(repeating: change, count: LiveView.backlogMax + 1)
-      publications.append(CommitEffects(moment(2), changes, shapes: []))
+      publications.append(CommitEffects(timestamp(2), changes, shapes: []))
       publications.notify()
       if number == 4 { runLater() }
       return answer
@@ -226,14 +226,14 @@ import Testing
   }
 
   /// Collects all delivered values in one list.
-  private func listenerToNumbers() -> (told: Locked<[StoredValue?]>, LiveListener) {
-    let told = Locked<[StoredValue?]>([])
+  private func listenerToNumbers() -> (numbers: Locked<[StoredValue?]>, LiveListener) {
+    let numbers = Locked<[StoredValue?]>([])
     let listener = LiveListener(queue) { result in
       if case .success(let snapshot) = result {
-        told.withLock { $0 += snapshot.documents.map { $0.fields["n"] } }
+        numbers.withLock { $0 += snapshot.documents.map { $0.fields["n"] } }
       }
     }
-    return (told, listener)
+    return (numbers, listener)
   }
 
   /// Guards against losing a commit that is in the newer answer but not in the older one.
@@ -241,13 +241,13 @@ import Testing
     let source = TwiceLoadingSource()
     let live = LiveQueries(source.publications)
     live.setSource(source)
-    let (told, listener) = listenerToNumbers()
+    let (numbers, listener) = listenerToNumbers()
     let registration = try live.listen(try first(2), listener)
     queue.sync {}
-    #expect(told.withLock { $0.isEmpty })
+    #expect(numbers.withLock { $0.isEmpty })
     source.runLater()
     queue.sync {}
-    #expect(told.withLock { $0 } == [.integer(6)])
+    #expect(numbers.withLock { $0 } == [.integer(6)])
     #expect(source.answers.withLock { $0 } == 6)
     registration.remove()
   }
@@ -258,7 +258,7 @@ import Testing
 
     func document(_ number: Int, n: Int? = nil) -> StoredDocument {
       StoredDocument(
-        path: path("rooms", "m\(number)"), createTime: moment(1), updateTime: moment(1),
+        path: path("rooms", "m\(number)"), createTime: timestamp(1), updateTime: timestamp(1),
         fields: StoredMap([("n", .integer(Int64(n ?? number)))]))
     }
 
@@ -268,7 +268,7 @@ import Testing
           path: before.path, key: DocumentKey.encode(before.path), before: before, isBeforeKnown: true,
           after: after)
       }
-      publications.append(CommitEffects(moment(seconds), changes, shapes: []))
+      publications.append(CommitEffects(timestamp(seconds), changes, shapes: []))
       publications.notify()
     }
 
@@ -304,8 +304,8 @@ import Testing
     queue.sync {}
     source.commit(at: 3, [(changed, nil)] + (1..<9).map { (source.document($0), nil) })
     let late = try listen()
-    #expect(early.times.withLock { $0 } == [nil, moment(2)])
-    #expect(late.times.withLock { $0 } == [moment(2)])
+    #expect(early.times.withLock { $0 } == [nil, timestamp(2)])
+    #expect(late.times.withLock { $0 } == [timestamp(2)])
     for registration in [early.registration, late.registration] { registration.remove() }
   }
 
@@ -317,11 +317,11 @@ import Testing
   func viewLoadsDespiteMoreConcurrentChangesThanItBuffers(changes: Int, bytes: Int, isLost: Bool) throws {
     let source = BusySource(changes: changes, bytes: bytes)
     let live = source.makeLive()
-    let (told, listener) = listenerToNumbers()
+    let (numbers, listener) = listenerToNumbers()
     let registration = try live.listen(try first(2), listener)
     queue.sync {}
     #expect(source.answers.withLock { [$0.slow, $0.atOnce] } == [isLost ? 3 : 1, isLost ? 1 : 0])
-    #expect(told.withLock { $0 } == [.integer(isLost ? 100 : 9)])
+    #expect(numbers.withLock { $0 } == [.integer(isLost ? 100 : 9)])
     registration.remove()
   }
 }

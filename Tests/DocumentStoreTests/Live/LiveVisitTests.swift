@@ -25,11 +25,11 @@ import Testing
   }
 
   private func listen(_ query: StructuredQuery) throws -> Locked<[String]> {
-    let told = Locked<[String]>([])
+    let ids = Locked<[String]>([])
     _ = try store.listen(to: query, on: queue) { result in
-      if case .success(let snapshot) = result { told.withLock { $0 = snapshot.documents.map(\.path.id) } }
+      if case .success(let snapshot) = result { ids.withLock { $0 = snapshot.documents.map(\.path.id) } }
     }
-    return told
+    return ids
   }
 
   /// Returns the number of views that `body` visits.
@@ -206,13 +206,13 @@ import Testing
     let place = { (number: Int64) in
       Mutation.set(path("few", "f\(100 + number)"), StoredMap([("n", .integer(number))]))
     }
-    let told = try listen(
+    let ids = try listen(
       try StructuredQuery(.collection(few)).ordered(by: OrderBy(field("n"))).limited(to: .first(2)))
     for number in (0..<30).reversed() { try store.commit([place(Int64(number))]) }
     #expect(try visits { try store.commit([place(200)]) } == 0)
     #expect(try visits { try store.commit([place(-1)]) } == 1)
     queue.sync {}
-    #expect(told.withLock { $0 } == ["f99", "f100"])
+    #expect(ids.withLock { $0 } == ["f99", "f100"])
   }
 
   @Test func aDeletionReadsItsDocumentOnlyIfThereAreListeners() throws {

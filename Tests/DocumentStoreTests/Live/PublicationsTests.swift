@@ -21,7 +21,7 @@ import Testing
     let change = CommitChange(
       path: document.path, key: DocumentKey.encode(document.path), before: nil, isBeforeKnown: true,
       after: document)
-    publications.append(CommitEffects(moment(number), changesDocument ? [change] : [], shapes: []))
+    publications.append(CommitEffects(timestamp(number), changesDocument ? [change] : [], shapes: []))
     publications.notify()
   }
 
@@ -48,16 +48,16 @@ import Testing
     #expect(observer.calls.withLock { $0 } == 2)
     #expect(publications.timeIfQueueIsEmpty == nil, "two commits wait")
     var taken: [Publication] = []
-    #expect(publications.take(&taken) == moment(3))
+    #expect(publications.take(&taken) == timestamp(3))
     #expect(taken.map(\.number) == [2, 3])
-    #expect(publications.timeIfQueueIsEmpty == moment(3), "the time is kept after the commits were taken")
+    #expect(publications.timeIfQueueIsEmpty == timestamp(3), "the time is kept after the commits were taken")
   }
 
   /// Commits that change only the store's own keys contain no document changes.
   @Test func aCommitWithoutDocumentsIsCountedAndNotQueued() {
     observe(number: 1)
     publish(1, changesDocument: false)
-    #expect(publications.position == 1 && publications.timeIfQueueIsEmpty == moment(1))
+    #expect(publications.position == 1 && publications.timeIfQueueIsEmpty == timestamp(1))
     #expect(takenNumbers() == [])
   }
 

@@ -9,7 +9,7 @@ func document(_ id: String, _ fields: (String, StoredValue)...) -> StoredDocumen
 
 func document(at segments: [String], _ fields: [(String, StoredValue)] = []) -> StoredDocument {
   StoredDocument(
-    path: DocumentPath(unchecked: segments), createTime: moment(0), updateTime: moment(0),
+    path: DocumentPath(unchecked: segments), createTime: timestamp(0), updateTime: timestamp(0),
     fields: StoredMap(fields.map { (name: $0.0, value: $0.1) }))
 }
 

@@ -51,7 +51,7 @@ import Testing
 
   @Test func differentQueriesHaveDifferentCanonicalIDs() throws {
     let operands: [StoredValue] = [
-      .null, .boolean(true), "true", 1, 1.0, -0.0, 0.0, .double(.nan), "nan", .timestamp(moment(1)), "1",
+      .null, .boolean(true), "true", 1, 1.0, -0.0, 0.0, .double(.nan), "nan", .timestamp(timestamp(1)), "1",
       "a\",\"b", "e\u{301}", "\u{E9}", "\\u{E9}", .bytes([1]), .bytes([1, 2]), [1, 2], [[1], 2], ["1", "2"],
       .vector([1]), [1.0], .map(StoredMap([(name: "a", value: 1)])),
       .map(StoredMap([(name: "a", value: "1")])),

@@ -104,15 +104,15 @@ import Testing
     try store.commit([.set(path("c", "a"), StoredMap(fields))])
     #expect(try store.aggregate([.sum("x")], over: query) == [7])
     #expect(try store.snapshot().aggregate([.sum("x")], over: query) == [7])
-    let told = Locked<[[String]]>([])
+    let received = Locked<[[String]]>([])
     let queue = DispatchQueue(label: "listener")
     let last = try query.limited(to: .last(5))
     let registration = try store.listen(to: last, on: queue) { event in
       let ids = (try? event.get().documents.map(\.path.id)) ?? []
-      told.withLock { $0.append(ids) }
+      received.withLock { $0.append(ids) }
     }
     queue.sync {}
-    #expect(told.withLock { $0 } == [["a"]])
+    #expect(received.withLock { $0 } == [["a"]])
     registration.remove()
   }
 

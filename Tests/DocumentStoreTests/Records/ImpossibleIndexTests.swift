@@ -48,7 +48,7 @@ import Testing
     try StructuredQuery.ofC.where("n", .equal, .integer(n))
   }
 
-  private func isMade(_ store: DocumentStore) -> Bool {
+  private func hasIndex(_ store: DocumentStore) -> Bool {
     store.indexList.contains { $0.definition.collectionID == "c" && !$0.isLost }
   }
 
@@ -80,7 +80,7 @@ import Testing
     // The snapshot still has the record.
     try store.commit([.delete(bad)])
     #expect(try store.documents(try query(3)).count == 10)
-    #expect(isMade(store))
+    #expect(hasIndex(store))
     #expect(try snapshot.documents(try query(4)).count == 10)
     snapshot.close()
     #expect(try store.snapshot().documents(try query(4)).count == 10)
@@ -100,10 +100,10 @@ import Testing
     try store.commit([.delete(path("c", "none"))])
     #expect(failure(of: { try store.documents(query(3)) }) != nil)
     #expect(reads(store) == first, "it is tried once")
-    #expect(!isMade(store))
+    #expect(!hasIndex(store))
     try store.commit([.delete(bad)])
     #expect(try store.documents(try query(3)).count == 9)
-    #expect(isMade(store))
+    #expect(hasIndex(store))
     #expect(try store.invariantBroken() == nil)
     try store.close()
   }
@@ -115,13 +115,13 @@ import Testing
     let store = try poisoned(directory, .garbage)
     let definition = try IndexDefinition("c", .collection, [.init(field("n"))])
     var isMended = false
-    let isMade = try store.createIndex(definition) { _ in
+    let isBuilt = try store.createIndex(definition) { _ in
       guard !isMended else { return true }
       isMended = true
       let mend = isDeleted ? Mutation.delete(bad) : .set(bad, StoredMap([("n", 3)]))
       return (try? store.commit([mend])) != nil
     }
-    #expect(isMade)
+    #expect(isBuilt)
     #expect(try store.documents(try query(3)).count == (isDeleted ? 10 : 11))
     #expect(store.indexList.map(\.definition) == [definition])
     #expect(try store.invariantBroken() == nil)

@@ -96,9 +96,10 @@ import Testing
     try fill(store)
     try store.close()
     store = try poison(directory, ["bad"], fault, flushed: flushed)
-    let told = try #require(evidence { _ = try store.document(at: path("c", "bad")) })
+    let corruption = try #require(evidence { _ = try store.document(at: path("c", "bad")) })
     #expect(
-      told.message.contains("c/bad") && told.message.contains("delete") && told.message.contains("salvage"))
+      corruption.message.contains("c/bad") && corruption.message.contains("delete")
+        && corruption.message.contains("salvage"))
     #expect(try store.document(at: path("c", "d3"))?.fields == StoredMap([("n", .integer(3))]))
     #expect(try store.documents(StructuredQuery(.collection(path("other", "o").parent))).count == 1)
     #expect(evidence { _ = try store.documents(all) }?.message.contains("c/bad") == true)

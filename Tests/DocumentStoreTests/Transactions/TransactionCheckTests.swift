@@ -9,7 +9,7 @@ import Testing
 @Suite struct TransactionCheckTests {
   private func document(_ number: Int, at microseconds: Int64) -> StoredDocument {
     StoredDocument(
-      path: path("rooms", "m\(number)"), createTime: moment(1), updateTime: moment(microseconds),
+      path: path("rooms", "m\(number)"), createTime: timestamp(1), updateTime: timestamp(microseconds),
       fields: StoredMap([("n", .integer(Int64(number)))]))
   }
 
@@ -94,9 +94,9 @@ import Testing
     var check = TransactionCheck(try reads())
     #expect(check.decide(history.copy, pending: [pending(2, 5, nil)])?.contains("rooms/m5") == true)
     check = TransactionCheck(try reads())
-    let made = pending(2, 6, document(6, at: 2))
-    check.lookAhead { (CommitHistory().copy, [made, pending(3, 6, nil)]) }
-    #expect(check.decide(CommitHistory().copy, pending: [made, pending(3, 6, nil)]) != nil)
+    let creation = pending(2, 6, document(6, at: 2))
+    check.lookAhead { (CommitHistory().copy, [creation, pending(3, 6, nil)]) }
+    #expect(check.decide(CommitHistory().copy, pending: [creation, pending(3, 6, nil)]) != nil)
     #expect(check.checkedUnderLock == 0)
     #expect(check.decide(CommitHistory().copy, pending: [pending(3, 6, nil)]) == nil)
   }
