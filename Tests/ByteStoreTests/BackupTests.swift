@@ -95,9 +95,11 @@ struct BackupTests {
     try copy.flush(.everything)
     try copy.backup(to: "/copies/second")
     try copy.close()
-    let reopened = try open(Self.target, on: machine.settled)
+    let reopened = try open(Self.target, on: machine.withAllWritesDurable)
     #expect(try reopened.value(for: "new") == [1])
-    #expect(try contents(of: reopened) == contents(of: try open("/copies/second", on: machine.settled)))
+    #expect(
+      try contents(of: reopened) == contents(of: try open("/copies/second", on: machine.withAllWritesDurable))
+    )
     #expect(try store.value(for: "new") == nil)
   }
 

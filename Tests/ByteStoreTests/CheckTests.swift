@@ -92,7 +92,7 @@ import Testing
     let store = try machine.open()
     try store.put([1], for: "a")
     try store.put(Self.value(1), for: "b")
-    let torn = try machine.settled.changing(TestStore.firstLog) { $0[8192 + 100] ^= 1 }
+    let torn = try machine.withAllWritesDurable.changing(TestStore.firstLog) { $0[8192 + 100] ^= 1 }
     let report = try torn.check()
     #expect(report.isSound)
     #expect(report.losses.map(\.offset) == [4096 + 64])

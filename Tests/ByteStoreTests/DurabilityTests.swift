@@ -48,7 +48,7 @@ struct DurabilityTests {
   @Test func storeOnANetworkFileSystemIsNotLocked() throws {
     let machine = TestStore()
     try machine.open().close()
-    var image = machine.settled.disk.image
+    var image = machine.withAllWritesDurable.disk.image
     image.delete("/store/LOCK")
     let moved = TestStore(image) { $0.durability = .linux(type: 0x6969) }
     #expect([true, false].filter { (try? moved.open(createsIfMissing: $0)) != nil } == [])

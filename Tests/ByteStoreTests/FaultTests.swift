@@ -88,7 +88,7 @@ struct FaultTests {
   @Test func staleBlocksInAnUnnamedLogAreNoDamage() throws {
     let machine = TestStore()
     try machine.open().put([1], for: "a")
-    var image = machine.settled.disk.image
+    var image = machine.withAllWritesDurable.disk.image
     image.replace("/store/log-0000000002", with: try #require(image.contents(of: TestStore.firstLog)))
     let store = try TestStore(image).open()
     #expect(try store.value(for: "a") == [1])

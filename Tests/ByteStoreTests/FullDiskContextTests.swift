@@ -69,7 +69,7 @@ import Testing
     #expect(next != taken)
     #expect(try hasContext(machine, next))
     store.abandon()
-    let opened = try open(machine.settled, context)
+    let opened = try open(machine.withAllWritesDurable, context)
     #expect(opened.count == 92)
     #expect(try opened.value(for: "small") == [2])
     try opened.close()

@@ -48,7 +48,7 @@ import Testing
     #expect(plain.disk.counters.fileSyncs - otherBefore == syncs)
     store.abandon()
     other.abandon()
-    let opened = try open(machine.settled, 100)
+    let opened = try open(machine.withAllWritesDurable, 100)
     #expect(opened.count == 2)
     #expect(opened.lastCommit.value == 2)
     #expect(try opened.value(for: "shared") == nil)
@@ -62,7 +62,7 @@ import Testing
     let store = try open(machine, 10_000)
     try store.put([1], for: "a", .buffered)
     store.abandon()
-    let torn = try machine.settled.changing(TestStore.firstLog) { bytes in
+    let torn = try machine.withAllWritesDurable.changing(TestStore.firstLog) { bytes in
       for index in 8192..<12_288 { bytes[index] = 0 }
     }
     let opened = try open(torn, 10_000)

@@ -16,7 +16,7 @@ struct LogRecoveryTests {
     let machine = TestStore()
     let store = try machine.open()
     for key in ["a", "b", "c"] { try store.put(value, for: key) }
-    return machine.settled
+    return machine.withAllWritesDurable
   }
 
   // MARK: After a crash
@@ -128,7 +128,7 @@ struct LogRecoveryTests {
     let store = try machine.open()
     for key in ["a", "b", "c"] { try store.put(value, for: key) }
     while store.performMaintenance() {}
-    let damaged = try machine.settled.changing(log) { $0[thirdFrame + 1000] ^= 1 }
+    let damaged = try machine.withAllWritesDurable.changing(log) { $0[thirdFrame + 1000] ^= 1 }
     guard case .corrupted = try storeError({ () throws(ByteStoreError) in _ = try damaged.open() })
     else {
       Issue.record("the last commit was dropped in silence")

@@ -19,7 +19,7 @@ import Testing
     try store.flush()
     try store.put([2], for: "logged")
     store.abandon()
-    return machine.settled
+    return machine.withAllWritesDurable
   }
 
   private func salvage(_ machine: TestStore) throws -> SalvageReport {
@@ -98,9 +98,9 @@ import Testing
     let store = try machine.open()
     for key in 0..<3 { try store.put([UInt8](repeating: UInt8(key), count: 3000), for: "key\(key)") }
     store.abandon()
-    let settled = machine.settled
-    let log = try log(settled)
-    let struck = TestStore(settled.disk.image) { options in
+    let durable = machine.withAllWritesDurable
+    let log = try log(durable)
+    let struck = TestStore(durable.disk.image) { options in
       options.unreadable = SimulatedDisk.Unreadable(path: log, range: 8192..<8704)
     }
     let report = try salvage(struck)
@@ -123,8 +123,8 @@ import Testing
     try store.put([1], for: "flushed")
     try store.flush()
     store.abandon()
-    let settled = machine.settled
-    let damaged = try settled.changing(try log(settled)) { $0[40] ^= 1 }
+    let durable = machine.withAllWritesDurable
+    let damaged = try durable.changing(try log(durable)) { $0[40] ^= 1 }
     let report = try salvage(damaged)
     #expect(report.outcome == .salvaged && report.gaps == [] && report.commitsMissing == [])
     #expect(try contents(damaged) == ["flushed": [1]])
@@ -148,7 +148,7 @@ import Testing
     try store.flush()
     try store.put([2], for: "logged")
     try store.close()
-    let put = try machine.settled.changing("/store/MANIFEST") { $0 = older }
+    let put = try machine.withAllWritesDurable.changing("/store/MANIFEST") { $0 = older }
     #expect(try Manifest(decoding: older.rawSpan, file: "").logs.map { $0.end == nil } == [true])
     let report = try salvage(put)
     #expect(report.outcome == .salvaged && report.gaps == [], "\(report.gaps)")
@@ -163,16 +163,16 @@ import Testing
     try store.flush()
     try store.put([2], for: "logged")
     try store.close()
-    let settled = machine.settled
-    let bytes = try #require(settled.disk.image.contents(of: "/store/MANIFEST")).bytes
+    let durable = machine.withAllWritesDurable
+    let bytes = try #require(durable.disk.image.contents(of: "/store/MANIFEST")).bytes
     var next = try Manifest(decoding: bytes.rawSpan, file: "").successor()
     let number = next.nextLogNumber
     next.nextLogNumber = try #require(number.next)
     next.logs.append(
       Manifest.Log(number: number, fileID: RandomID(high: 1, low: 2), capacity: 65_536, end: nil))
-    var image = settled.disk.image
+    var image = durable.disk.image
     image.replace("/store/MANIFEST.new", with: PagedBytes(next.encoded()))
-    let checkpoint = try #require(settled.paths("/checkpoint-").first)
+    let checkpoint = try #require(durable.paths("/checkpoint-").first)
     let damaged = try TestStore(image).changing(checkpoint) { $0[4096 + 100] ^= 1 }
     let report = try salvage(damaged)
     #expect(report.outcome == .salvaged && report.gaps == [], "\(report.gaps)")

@@ -37,7 +37,7 @@ struct TestStore {
   func after(_ crash: Crash) -> TestStore { TestStore(disk.image(after: crash)) }
 
   /// The machine after a power loss at a time when everything had reached the disk.
-  var settled: TestStore { after(.powerLoss(.everything, seed: 0)) }
+  var withAllWritesDurable: TestStore { after(.powerLoss(.everything, seed: 0)) }
 
   /// A copy with changed bytes in one file.
   func changing(_ path: String, _ change: (inout [UInt8]) throws -> Void) throws -> TestStore {

@@ -44,12 +44,13 @@ import Testing
       #expect(watched.blocked(since: start, until: .now).calls.isEmpty)
       let log = try directory.openFile(try Self.createLog(in: directory), .readAndWrite)
       defer { log.close() }
-      let made = watched.blocked(since: start, until: .now).calls.count
+      let creationCallCount = watched.blocked(since: start, until: .now).calls.count
       _ = try log.write(Self.bytes.rawSpan, at: 0)
       try log.sync()
       let own = watched.blocked(since: start, until: .now)
-      #expect(own.calls.dropFirst(made).map(\.isSync) == [false, true])
-      #expect(own.calls.dropFirst(made).allSatisfy { !$0.isPartOfRotation } && own.duration > .zero)
+      #expect(own.calls.dropFirst(creationCallCount).map(\.isSync) == [false, true])
+      #expect(
+        own.calls.dropFirst(creationCallCount).allSatisfy { !$0.isPartOfRotation } && own.duration > .zero)
       let hasFailed = Locked(false)
       WorkerThread {
         do { try Self.writeAndSync("segment-3", in: directory) } catch { hasFailed.withLock { $0 = true } }
