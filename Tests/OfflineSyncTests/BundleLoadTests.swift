@@ -30,8 +30,8 @@ import Testing
     #expect(try local.documents(rooms).map(\.path.id) == ["a", "b"], "the bundle holds them")
 
     let effects = try engine.handle(.listen(ListenerID(1), rooms, ListenRules(includesMetadataChanges: true)))
-    let told = effects.compactMap { if case .notify(_, let snapshot) = $0 { snapshot } else { nil } }
-    #expect(told.map(\.documents.count) == [2] && told.first?.isFromCache == true)
+    let snapshots = effects.compactMap { if case .notify(_, let snapshot) = $0 { snapshot } else { nil } }
+    #expect(snapshots.map(\.documents.count) == [2] && snapshots.first?.isFromCache == true)
     let asked = try engine.handle(.watchOpened).compactMap {
       if case .watch(let target) = $0 { target } else { nil }
     }

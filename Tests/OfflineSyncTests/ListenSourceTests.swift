@@ -15,7 +15,7 @@ import Testing
       try LocalStore(try DocumentStore.openInMemory(), user: nil, collector: .lru, client: "client"))
   }
 
-  private func told(_ effects: [SyncEffect], _ id: ListenerID) -> [ViewSnapshot] {
+  private func snapshots(_ effects: [SyncEffect], _ id: ListenerID) -> [ViewSnapshot] {
     effects.compactMap { if case .notify(id, let snapshot) = $0 { snapshot } else { nil } }
   }
 
@@ -51,20 +51,20 @@ import Testing
     let target = try #require(engine.target(of: rooms))
     _ = try engine.handle(.watchOpened)
     _ = try confirm(target, at: 10)
-    let first = told(try engine.handle(.listen(cache, rooms, cacheRules)), cache)
+    let first = snapshots(try engine.handle(.listen(cache, rooms, cacheRules)), cache)
     #expect(first.map(\.isFromCache) == [false], "a caller asks the remote, and it has sent all")
 
     let effects = try engine.handle(.unlisten(asks))
     #expect(unwatched(effects) == [target])
-    #expect(told(try write("b"), cache).map(\.isFromCache) == [true])
-    #expect(told(try engine.handle(.listen(late, rooms, cacheRules)), late).map(\.isFromCache) == [true])
+    #expect(snapshots(try write("b"), cache).map(\.isFromCache) == [true])
+    #expect(snapshots(try engine.handle(.listen(late, rooms, cacheRules)), late).map(\.isFromCache) == [true])
     #expect(try engine.brokenInvariant() == nil)
 
     // A new listener that needs the remote causes the target to be watched again.
     let again = try engine.handle(.listen(ListenerID(4), rooms, rules))
     #expect(again.contains { if case .watch(let asked) = $0 { asked.id == target } else { false } })
     _ = try engine.handle(.watchChanged(.target(.removed, [target]), .none))
-    #expect(told(try confirm(target, at: 20), cache).last?.isFromCache == false)
+    #expect(snapshots(try confirm(target, at: 20), cache).last?.isFromCache == false)
   }
 
   /// A query and its mirror image share one target. The target is watched as long as at least one of the two

@@ -37,8 +37,8 @@ import Testing
   /// Returns the disk images after crashes. One crash of each kind occurs before each disk call since
   /// `start`, and one after the last call.
   private func images(after start: Int) -> [DiskImage] {
-    let moments = disk.history[start...].map(\.image) + [disk.image]
-    return moments.enumerated().flatMap { index, image in
+    let diskStates = disk.history[start...].map(\.image) + [disk.image]
+    return diskStates.enumerated().flatMap { index, image in
       [Crash.kill, .powerLoss(.nothing, seed: 1), .powerLoss(.random, seed: UInt64(index))].map(image.after)
     }
   }

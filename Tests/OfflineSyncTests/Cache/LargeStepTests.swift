@@ -72,16 +72,16 @@ import Testing
   /// are removed.
   @Test func aWriteWithAnOversizedResultFailsAlone() throws {
     let local = try cache(documents: 17)
-    let moment = version.stored
+    let writeTime = version.stored
     #expect(throws: DocumentStoreError.self) {
-      try local.write((0..<17).map { increment(path($0)) }, at: moment)
+      try local.write((0..<17).map { increment(path($0)) }, at: writeTime)
     }
     #expect(local.queue.isEmpty)
     #expect(try notes(local, "__queue__") == 0 && notes(local, "__remote__") == 0)
     #expect(try local.store.document(at: DocumentPath(unchecked: ["__sync__", "unfinished"])) == nil)
     #expect(try local.document(path(0)).fields?["n"] == .integer(1))
 
-    let batch = try local.write([increment(path(0))], at: moment).batch
+    let batch = try local.write([increment(path(0))], at: writeTime).batch
     let again = try open(local.store)
     #expect(again.queue.all == [batch])
     #expect(try again.document(path(0)).fields?["n"] == .integer(2))

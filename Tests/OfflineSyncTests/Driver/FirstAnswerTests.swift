@@ -13,14 +13,14 @@ import Testing
     let world = try LoopbackWorld()
     let client = try world.client(on: SimulatedDisk())
     let rooms = StructuredQuery(.collection(try CollectionPath(["rooms"])))
-    let told = Locked<[Bool]>([])
+    let receivedFromCache = Locked<[Bool]>([])
     client.first(rooms) { first in
-      told.withLock { $0.append((try? first.get().isFromCache) ?? true) }
+      receivedFromCache.withLock { $0.append((try? first.get().isFromCache) ?? true) }
       _ = client.listen(to: rooms, ListenRules(includesMetadataChanges: true)) { later in
-        told.withLock { $0.append((try? later.get().isFromCache) ?? true) }
+        receivedFromCache.withLock { $0.append((try? later.get().isFromCache) ?? true) }
       }
     }
     world.pass()
-    #expect(told.withLock { $0 } == [false, true, false])
+    #expect(receivedFromCache.withLock { $0 } == [false, true, false])
   }
 }

@@ -16,7 +16,7 @@ import Testing
     let query = try rooms.filtered(by: .field(StoredFieldPath(["n"]), .isIn, list))
     let complaint = OfflineSyncError.store(
       .invalidArgument("The query has 31 alternatives after 'or' and 'in', and the limit is 30."))
-    let told = Locked<[String]>([])
+    let events = Locked<[String]>([])
     func note(_ name: String) -> SyncDriver.Handler {
       { result in
         let text =
@@ -24,7 +24,7 @@ import Testing
           case .success(let snapshot): "\(snapshot.documents.count)"
           case .failure(let error): error == complaint ? "too much" : "\(error)"
           }
-        told.withLock { $0.append("\(name): \(text)") }
+        events.withLock { $0.append("\(name): \(text)") }
       }
     }
     _ = client.listen(to: rooms, ListenRules(waitsForSync: true), handler: note("rooms"))
@@ -33,14 +33,14 @@ import Testing
     _ = client.listen(to: query, ListenRules(isCacheOnly: true), handler: note("cache"))
     client.first(query, note("read"))
     client.write([.set(DocumentPath(unchecked: ["rooms", "a"]), StoredMap())], .server) { error in
-      told.withLock { $0.append("write: \(error == nil)") }
+      events.withLock { $0.append("write: \(error == nil)") }
     }
     world.pass()
     client.unlisten(id)
     client.first(rooms, note("read"))
     world.pass()
     #expect(
-      told.withLock { $0 } == [
+      events.withLock { $0 } == [
         "rooms: 0", "listener: too much", "cache: too much", "read: too much", "rooms: 1", "write: true",
         "read: 1",
       ])

@@ -273,13 +273,13 @@ import Testing
     let begin = world.scheduler.now()
     let watcher = Watcher(world)
     watcher.watch(rooms)
-    var told = watcher.timed()
+    var messages = watcher.timed()
     for number in Int64(0)..<10 {
       try world.authority.commit((0..<3).map { .set(room("\($0)"), StoredMap([("n", .integer(number))])) })
       world.remote.refresh()
-      told += watcher.timed()
+      messages += watcher.timed()
     }
-    return told.map { "\($0.time - begin) \($0.text)" }
+    return messages.map { "\($0.time - begin) \($0.text)" }
   }
 
   @Test func callsDoNotAffectInjectedStreamFaults() throws {
@@ -291,9 +291,9 @@ import Testing
   @Test func aCommitIsDeliveredToWatchers() throws {
     let watcher = Watcher(world)
     watcher.watch(rooms)
-    _ = watcher.told()
+    _ = watcher.messages()
     let written = write("a")
-    #expect(watcher.told() == ["rooms/a=none in 2", "snapshot"])
+    #expect(watcher.messages() == ["rooms/a=none in 2", "snapshot"])
     #expect(value(written) != nil)
   }
 

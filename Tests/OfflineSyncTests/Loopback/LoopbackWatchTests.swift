@@ -28,19 +28,19 @@ import Testing
   private func token(_ query: StructuredQuery = rooms) -> [UInt8] {
     let watcher = Watcher(world)
     watcher.watch(query)
-    _ = watcher.told()
+    _ = watcher.messages()
     watcher.close()
     return watcher.token
   }
 
-  private func told(
+  private func messages(
     _ query: StructuredQuery = rooms, from token: [UInt8], expectedCount: Int? = nil,
     in world: LoopbackWorld? = nil
   ) -> [String] {
     let watcher = Watcher(world ?? self.world)
     defer { watcher.close() }
     watcher.watch(query, from: token, expectedCount: expectedCount)
-    return watcher.told()
+    return watcher.messages()
   }
 
   private static let all = [
@@ -56,15 +56,15 @@ import Testing
     try commit(Self.set("a", 1), Self.set("b", 2))
     let watcher = Watcher(world)
     watcher.watch(Self.rooms)
-    #expect(watcher.told() == Self.all)
+    #expect(watcher.messages() == Self.all)
     try commit(Self.set("a", 3), Self.delete("b"))
     world.remote.refresh()
-    #expect(watcher.told() == ["rooms/a=3 in 2", "rooms/b gone out 2", "snapshot"])
+    #expect(watcher.messages() == ["rooms/a=3 in 2", "rooms/b gone out 2", "snapshot"])
     watcher.unwatch()
-    #expect(watcher.told() == ["removed 2"])
+    #expect(watcher.messages() == ["removed 2"])
     try commit(Self.set("a", 4))
     world.remote.refresh()
-    #expect(watcher.told() == [])
+    #expect(watcher.messages() == [])
   }
 
   @Test func aForbiddenTargetIsRefused() throws {
@@ -74,8 +74,8 @@ import Testing
     let (ann, bob) = (Watcher(world, as: "ann"), Watcher(world, as: "bob"))
     ann.watch(Self.rooms)
     bob.watch(Self.rooms)
-    #expect(ann.told() == ["opened", "added 2", "current 2", "snapshot"])
-    #expect(bob.told() == ["opened", "removed 2 permissionDenied"])
+    #expect(ann.messages() == ["opened", "added 2", "current 2", "snapshot"])
+    #expect(bob.messages() == ["opened", "removed 2 permissionDenied"])
   }
 
   // MARK: Resuming
@@ -83,13 +83,13 @@ import Testing
   @Test func aResumedTargetReceivesOnlyLaterChanges() throws {
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
     let before = token()
-    #expect(told(from: before) == ["opened", "added 2", "current 2", "snapshot"])
+    #expect(messages(from: before) == ["opened", "added 2", "current 2", "snapshot"])
     try commit(Self.delete("b"), Self.set("d", 4), Self.set("d", 5))
     try world.authority.commit([.set(DocumentPath(unchecked: ["others", "a"]), StoredMap())])
     #expect(
-      told(from: before)
+      messages(from: before)
         == ["opened", "added 2", "rooms/b gone out 2", "rooms/d=5 in 2", "current 2", "snapshot"])
-    #expect(told(from: token()) == ["opened", "added 2", "current 2", "snapshot"])
+    #expect(messages(from: token()) == ["opened", "added 2", "current 2", "snapshot"])
   }
 
   @Test func aDocumentThatNoLongerMatchesLeavesTheTarget() throws {
@@ -99,7 +99,7 @@ import Testing
     let before = token(query)
     try commit(Self.set("b", 0), Self.set("a", 5))
     #expect(
-      told(query, from: before)
+      messages(query, from: before)
         == ["opened", "added 2", "rooms/b=0 out 2", "rooms/a=5 in 2", "current 2", "snapshot"])
   }
 
@@ -107,7 +107,7 @@ import Testing
   @Test func aTargetWithALimitIsResent() throws {
     let query = try Self.rooms.limited(to: .first(2))
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3))
-    #expect(told(query, from: token(query), expectedCount: 1) == Self.allAgain)
+    #expect(messages(query, from: token(query), expectedCount: 1) == Self.allAgain)
   }
 
   /// A new remote over the same store accepts its predecessor's tokens.
@@ -117,7 +117,7 @@ import Testing
     try commit(Self.set("c", 3))
     let next = try LoopbackWorld(authority: world.authority)
     #expect(
-      told(from: before, in: next) == ["opened", "added 2", "rooms/c=3 in 2", "current 2", "snapshot"])
+      messages(from: before, in: next) == ["opened", "added 2", "rooms/c=3 in 2", "current 2", "snapshot"])
   }
 
   /// A document in the bundle may have been deleted since the bundle was built.
@@ -127,7 +127,7 @@ import Testing
     try commit(Self.delete("gone"), Self.set("b", 2))
     let watcher = Watcher(world)
     watcher.watch(Self.rooms, readTime: SnapshotVersion(readTime))
-    #expect(watcher.told() == Self.allAgain)
+    #expect(watcher.messages() == Self.allAgain)
   }
 
   // MARK: Restarting
@@ -150,7 +150,7 @@ import Testing
     let before = token()
     try commit(Self.set("b", 2))
     try forgetTheFeed()
-    #expect(told(from: before, expectedCount: 1) == Self.allAgain)
+    #expect(messages(from: before, expectedCount: 1) == Self.allAgain)
   }
 
   /// The watchers are still connected when the feed drops changes that have not been sent to them.
@@ -159,19 +159,19 @@ import Testing
     let watcher = Watcher(world)
     watcher.watch(Self.rooms)
     let idle = Watcher(world)
-    _ = watcher.told()
-    _ = idle.told()
+    _ = watcher.messages()
+    _ = idle.messages()
     try commit(Self.set("b", 2), Self.delete("c"))
     try forgetTheFeed()
     world.remote.refresh()
-    let again = watcher.told()
+    let again = watcher.messages()
     #expect(Array(again.prefix(4)) == ["reset 2", "rooms/a=1 in 2", "rooms/b=2 in 2", "current 2"])
     #expect(again.dropFirst(4).allSatisfy { $0 == "snapshot" } && again.count > 4)
-    #expect(idle.told() == [], "there is nothing to send it")
-    #expect(told(from: watcher.token) == ["opened", "added 2", "current 2", "snapshot"])
+    #expect(idle.messages() == [], "there is nothing to send it")
+    #expect(messages(from: watcher.token) == ["opened", "added 2", "current 2", "snapshot"])
     try commit(Self.set("d", 4))
     world.remote.refresh()
-    #expect(watcher.told() == ["rooms/d=4 in 2", "snapshot"])
+    #expect(watcher.messages() == ["rooms/d=4 in 2", "snapshot"])
   }
 
   /// Tests tokens of another store, tokens of a future version, tokens of another history, and invalid
@@ -180,28 +180,28 @@ import Testing
     try commit(Self.set("a", 1))
     let before = token()
     try commit(Self.set("b", 2))
-    #expect(told(from: before) == ["opened", "added 2", "rooms/b=2 in 2", "current 2", "snapshot"])
+    #expect(messages(from: before) == ["opened", "added 2", "rooms/b=2 in 2", "current 2", "snapshot"])
     try #require(before.count == 32)
     var wrong: [String] = []
     for (place, what) in [(0, "another store"), (23, "a place to come"), (24, "another time")] {
       var token = before
       token[place] ^= 0x55
-      let lines = told(from: token)
+      let lines = messages(from: token)
       if lines != Self.allAgain { wrong.append("\(what): \(lines)") }
     }
     for token in [[1], Array(before[16..<24]), Array(before.dropLast()), before + [0]] {
-      let lines = told(from: token)
+      let lines = messages(from: token)
       if lines != Self.allAgain { wrong.append("\(token.count) bytes: \(lines)") }
     }
     #expect(wrong == [])
     var first = before
     first.replaceSubrange(16..<24, with: [UInt8](repeating: 0, count: 8))
-    #expect(told(from: first) == Self.allAgain, "before the first commit there is no time")
+    #expect(messages(from: first) == Self.allAgain, "before the first commit there is no time")
 
     let other = try LoopbackWorld()
     try other.authority.commit([Self.set("a", 1)])
     try other.authority.commit([Self.set("b", 2)])
-    #expect(told(from: before, in: other) == Self.allAgain)
+    #expect(messages(from: before, in: other) == Self.allAgain)
   }
 
   /// The authority is restored from a disk image and continues with different commits.
@@ -222,7 +222,7 @@ import Testing
     let watcher = Watcher(first)
     watcher.watch(Self.rooms)
     #expect(
-      watcher.told()
+      watcher.messages()
         == ["opened", "added 2", "rooms/a=1 in 2", "rooms/lost=9 in 2", "current 2", "snapshot"])
 
     let second = try open(SimulatedDisk(image), seconds: 60)
@@ -230,28 +230,28 @@ import Testing
     let ahead = [
       "opened", "added 2", "reset 2", "rooms/a=1 in 2", "current 2", "snapshot",
     ]
-    #expect(told(from: watcher.token, in: second) == ahead, "it is ahead of the store")
+    #expect(messages(from: watcher.token, in: second) == ahead, "it is ahead of the store")
     try second.authority.commit([Self.set("b", 2)])
-    #expect(told(from: watcher.token, in: second) == Self.allAgain, "another commit has its place")
+    #expect(messages(from: watcher.token, in: second) == Self.allAgain, "another commit has its place")
     try second.authority.commit([Self.delete("b")])
-    #expect(told(from: watcher.token, in: second) == ahead, "and others came after it")
+    #expect(messages(from: watcher.token, in: second) == ahead, "and others came after it")
   }
 
   // MARK: Existence filters
 
-  private func filter(_ told: [String]) -> [String] { told.filter { $0.hasPrefix("filter") } }
+  private func filter(_ lines: [String]) -> [String] { lines.filter { $0.hasPrefix("filter") } }
 
   @Test func anExistenceFilterIsSentIfTheCountDiffersOrChangesAreSent() throws {
     try commit(Self.set("a", 1), Self.set("b", 2))
     let before = token()
-    #expect(filter(told(from: before, expectedCount: 2)) == [])
-    #expect(filter(told(from: before)) == [], "it is not asked for")
-    #expect(filter(told(from: [], expectedCount: 7)) == [], "all of it is sent")
+    #expect(filter(messages(from: before, expectedCount: 2)) == [])
+    #expect(filter(messages(from: before)) == [], "it is not asked for")
+    #expect(filter(messages(from: [], expectedCount: 7)) == [], "all of it is sent")
     let filtered = ["opened", "added 2", "filter 2 of 2 with names", "current 2", "snapshot"]
-    let lists = [0, 1, 3].map { told(from: before, expectedCount: $0) }
+    let lists = [0, 1, 3].map { messages(from: before, expectedCount: $0) }
     #expect(lists == [filtered, filtered, filtered])
     try commit(Self.delete("b"), Self.set("c", 3), Self.set("d", 4))
-    let filters = [2, 3].map { filter(told(from: before, expectedCount: $0)) }
+    let filters = [2, 3].map { filter(messages(from: before, expectedCount: $0)) }
     #expect(filters == [["filter 2 of 3 with names"], ["filter 2 of 3 with names"]])
   }
 
@@ -261,7 +261,7 @@ import Testing
     try commit(Self.delete("b"), Self.set("c", 3))
     let watcher = Watcher(world)
     watcher.watch(Self.rooms, from: before, expectedCount: 2)
-    #expect(filter(watcher.told()) == ["filter 2 of 2 with names"])
+    #expect(filter(watcher.messages()) == ["filter 2 of 2 with names"])
     let bloom = try #require(watcher.filter.flatMap { BloomFilter($0) })
     let known = ["a", "b", "c", "d"].filter {
       bloom.contains("\(world.remote.documentsName)/rooms/\($0)")
@@ -274,7 +274,7 @@ import Testing
     let before = token()
     try commit(Self.delete("a"), Self.delete("b"))
     #expect(
-      told(from: before, expectedCount: 2)
+      messages(from: before, expectedCount: 2)
         == [
           "opened", "added 2", "rooms/a gone out 2", "rooms/b gone out 2", "filter 2 of 0", "current 2",
           "snapshot",
@@ -286,9 +286,9 @@ import Testing
     let query = try Self.rooms.filtered(by: .field(field, .greaterThanOrEqual, .integer(2)))
     try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3), Self.set("d", 4))
     let before = token(query)
-    #expect(filter(told(query, from: before, expectedCount: 3)) == [])
-    #expect(filter(told(query, from: before, expectedCount: 4)) == ["filter 2 of 3 with names"])
+    #expect(filter(messages(query, from: before, expectedCount: 3)) == [])
+    #expect(filter(messages(query, from: before, expectedCount: 4)) == ["filter 2 of 3 with names"])
     try commit(Self.set("b", 1))
-    #expect(filter(told(query, from: before, expectedCount: 3)) == ["filter 2 of 2 with names"])
+    #expect(filter(messages(query, from: before, expectedCount: 3)) == ["filter 2 of 2 with names"])
   }
 }

@@ -53,7 +53,8 @@ final class Watcher {
     return news.map { ($0.time, Self.text($0.event)) }
   }
 
-  func told() -> [String] { timed().map { $0.text } }
+  /// Lets time pass, and returns the new messages.
+  func messages() -> [String] { timed().map { $0.text } }
 
   private func note(_ change: WatchChange) {
     switch change {

@@ -24,9 +24,9 @@ import Testing
       precondition: .exists(true)))
 
   /// The counter is the number of ranks above 0. Each of three writes changes both the rank and the counter;
-  /// only a blind first write does not. At some moment, another client sets the rank to 0, or to 1 if the
-  /// first write is blind. Returns the number of accepted writes.
-  private func accepted(moment: Int, isOffline: Bool, isBlind: Bool = false) throws -> Int {
+  /// only a blind first write does not. After `jobCount` jobs, another client sets the rank to 0, or to 1 if
+  /// the first write is blind. Returns the number of accepted writes.
+  private func accepted(jobCount: Int, isOffline: Bool, isBlind: Bool = false) throws -> Int {
     let world = try LoopbackWorld()
     var faults = LoopbackFaults()
     faults.latency = 1000...1000
@@ -61,7 +61,7 @@ import Testing
       write(0, .afterPendingWrites)
       write(2, .afterPendingWrites)
     }
-    world.scheduler.play(for: .max, max: moment)
+    world.scheduler.play(for: .max, max: jobCount)
     let (before, after): (Int64, Int64) = (try rank() > 0 ? 1 : 0, isBlind ? 1 : 0)
     try world.authority.commit([
       .set(Self.note, StoredMap([("rank", .integer(after)), ("by", .string("another"))])),
@@ -70,10 +70,12 @@ import Testing
     world.remote.refresh()
     world.remote.setReachable(true)
     world.pass(seconds: 20)
-    let told = ends.withLock { $0 }
+    let outcomes = ends.withLock { $0 }
     let count = try #require(try world.authority.document(at: Self.counter)).fields["n"]
-    #expect(count == .integer(try rank() > 0 ? 1 : 0), "\(told)")
-    #expect(told.count == 3 && told == told.sorted { $0 && !$1 }, "one is refused, and those after it are")
+    #expect(count == .integer(try rank() > 0 ? 1 : 0), "\(outcomes)")
+    #expect(
+      outcomes.count == 3 && outcomes == outcomes.sorted { $0 && !$1 },
+      "one is refused, and those after it are")
     let authority = try world.authority.document(at: Self.note)
     let seen = world.ask(client) { try? $0.local.document(Self.note).fields }
     #expect(seen == authority?.fields, "the local view equals the remote's data")
@@ -82,14 +84,14 @@ import Testing
       do { return try engine.brokenInvariant() ?? "" } catch { return "\(error)" }
     }
     #expect(broken == "")
-    return told.count { $0 }
+    return outcomes.count { $0 }
   }
 
   @Test func countsAreExactUnderConcurrentWrites() throws {
-    var counts: Set<Int> = [try accepted(moment: 0, isOffline: true)]
+    var counts: Set<Int> = [try accepted(jobCount: 0, isOffline: true)]
     #expect(counts == [0])
-    for moment in stride(from: 0, to: 40, by: 3) {
-      counts.insert(try accepted(moment: moment, isOffline: false))
+    for jobCount in stride(from: 0, to: 40, by: 3) {
+      counts.insert(try accepted(jobCount: jobCount, isOffline: false))
     }
     #expect(counts == [0, 1, 2, 3])
   }
@@ -97,10 +99,10 @@ import Testing
   /// A patch without a precondition applies to any state, but the writes after the patch depend on the state
   /// that they read.
   @Test func countsAfterABlindPatchAreExactUnderConcurrentWrites() throws {
-    var counts: Set<Int> = [try accepted(moment: 0, isOffline: true, isBlind: true)]
+    var counts: Set<Int> = [try accepted(jobCount: 0, isOffline: true, isBlind: true)]
     #expect(counts == [1])
-    for moment in stride(from: 0, to: 40, by: 3) {
-      counts.insert(try accepted(moment: moment, isOffline: false, isBlind: true))
+    for jobCount in stride(from: 0, to: 40, by: 3) {
+      counts.insert(try accepted(jobCount: jobCount, isOffline: false, isBlind: true))
     }
     #expect(counts == [1, 2, 3])
   }
@@ -293,7 +295,7 @@ import Testing
   @Test(arguments: Others.allCases) func resultsOfTwoBlindPatchesOnTheWatchStreamAreExpected(
     others: Others
   ) throws {
-    let (local, store) = try cacheThatWasTold(
+    let (local, store) = try cacheWithWatchedResults(
       [Self.write(1, .none), Self.blind], at: others == .behind ? 10 : 9)
     try accept(1, at: 7, on: 5, local)
     #expect(try requirements(store) == [.exists(true), .afterPendingWrites])
@@ -307,7 +309,7 @@ import Testing
   @Test(arguments: [0, 1]) func anIncrementDeliveredByTheWatchStreamIsUnexpected(place: Int) throws {
     var patches = [Self.write(1, .none), Self.blind]
     patches[place] = PendingMutation(increment(Self.note, "n"))
-    let (local, store) = try cacheThatWasTold(patches, at: 9)
+    let (local, store) = try cacheWithWatchedResults(patches, at: 9)
     try accept(1, at: 7, on: 5, local)
     #expect(try requirements(store).last == .impossible, "it may count twice")
   }
@@ -316,7 +318,7 @@ import Testing
   @Test func aCreationOnTheWatchStreamIsTheExpectedState() throws {
     let creation = PendingMutation(
       .set(Self.note, StoredMap([("rank", .integer(0))]), precondition: .exists(false)))
-    let (local, store) = try cacheThatWasTold([creation, Self.blind], at: 9, isThere: false)
+    let (local, store) = try cacheWithWatchedResults([creation, Self.blind], at: 9, isThere: false)
     try accept(1, at: 7, on: 0, local)
     #expect(try requirements(store) == [.exists(true), .afterPendingWrites])
     try accept(2, at: 9, on: 7, local)
@@ -325,7 +327,7 @@ import Testing
 
   /// Creates a cache that received the results of `writes` before the answers, and that then queued a write
   /// that depends on these results.
-  private func cacheThatWasTold(
+  private func cacheWithWatchedResults(
     _ writes: [PendingMutation], at version: Int64, isThere: Bool = true
   ) throws -> (LocalStore, DocumentStore) {
     let store = try DocumentStore.openInMemory()
@@ -338,8 +340,8 @@ import Testing
     }
     try tell(isThere ? StoredMap([("rank", .integer(0))]) : nil, at: 5)
     for write in writes { _ = try local.write([write], at: Self.time(5).stored) }
-    let told = try #require(try local.document(Self.note).fields)
-    try tell(told, at: version)
+    let results = try #require(try local.document(Self.note).fields)
+    try tell(results, at: version)
     _ = try local.write([Self.write(2, .afterPendingWrites)], at: Self.time(version).stored)
     return (local, store)
   }

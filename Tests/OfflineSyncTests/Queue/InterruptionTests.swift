@@ -34,27 +34,27 @@ import Testing
     }
   }
 
-  /// The second of three writes is cancelled at some moment: while it is pending, sent, received by the
-  /// remote, or answered. The connection may have been lost before.
-  @Test(arguments: 0..<40) func cancellationIsAtomicAndOtherWritesAreAppliedOnce(moment: Int) throws {
+  /// The second of three writes is cancelled after `jobCount` jobs: while it is pending, sent, received by
+  /// the remote, or answered. The connection may have been lost before.
+  @Test(arguments: 0..<40) func cancellationIsAtomicAndOtherWritesAreAppliedOnce(jobCount: Int) throws {
     let client = try world.client(on: disk)
     let query = StructuredQuery(.document(counter))
     _ = client.listen(to: query, ListenRules()) { _ in }
     let ends = Ends()
     for name in ["a", "b", "c"] { client.write([increment(counter)], .server, completion: ends.note(name)) }
-    if moment % 2 == 1 {
-      world.scheduler.play(for: .max, max: moment / 2)
+    if jobCount % 2 == 1 {
+      world.scheduler.play(for: .max, max: jobCount / 2)
       world.remote.setReachable(false)
       world.remote.setReachable(true)
     }
-    world.scheduler.play(for: .max, max: moment)
+    world.scheduler.play(for: .max, max: jobCount)
     let second =
       world.ask(client) { engine in engine.pendingBatches.first { $0.id == BatchID(2) }?.id } ?? nil
     if let second { client.send(.cancelWrite(second)) }
     world.pass()
-    let told = ends.all.withLock { $0 }
-    #expect(told.count == 3 && Set(told).isSuperset(of: ["a", "c"]))
-    let isKept = told.contains("b")
+    let completed = ends.all.withLock { $0 }
+    #expect(completed.count == 3 && Set(completed).isSuperset(of: ["a", "c"]))
+    let isKept = completed.contains("b")
     let number = try #require(try count())
     #expect(number == .integer(3) || (!isKept && number == .integer(2)))
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
@@ -63,7 +63,7 @@ import Testing
 
   ///  Another user signs in, and later the first user signs in again. No write is lost, and no write is sent
   ///  as another user.
-  @Test(arguments: 0..<40) func writesAreSentAsTheUserWhoIssuedThem(moment: Int) throws {
+  @Test(arguments: 0..<40) func writesAreSentAsTheUserWhoIssuedThem(jobCount: Int) throws {
     let senders = Locked<[String]>([])
     var rules = LoopbackRules()
     rules.mayWrite = { user, mutations in
@@ -80,13 +80,13 @@ import Testing
     }
     write("nobody1")
     write("nobody2")
-    world.scheduler.play(for: .max, max: moment)
+    world.scheduler.play(for: .max, max: jobCount)
     client.send(.changeUser("ann"))
     write("ann1")
-    world.scheduler.play(for: .max, max: moment / 3)
+    world.scheduler.play(for: .max, max: jobCount / 3)
     client.send(.changeUser(nil))
     write("nobody3")
-    world.scheduler.play(for: .max, max: moment / 2)
+    world.scheduler.play(for: .max, max: jobCount / 2)
     client.send(.changeUser("ann"))
     world.pass()
     client.send(.changeUser(nil))

@@ -183,11 +183,11 @@ import Testing
       let version = SnapshotVersion(microseconds: Int64(number + 1))
       let results = [WriteResult(version: version, versionBefore: old.version)]
       remote = first.acknowledged(on: old, version, results: results)
-      let settlement = queue.updateFollowers(
+      let followerUpdates = queue.updateFollowers(
         of: first, path, answer: Acceptance(version: version, results: results))
-      visible += settlement.before.count
+      visible += followerUpdates.before.count
       queue.remove(first.id)
-      seen = queue.local(remote, insteadOf: old, without: first, changed: settlement.before, seen: seen)
+      seen = queue.local(remote, insteadOf: old, without: first, changed: followerUpdates.before, seen: seen)
       if number % 2500 == 0, seen.stored != queue.local(remote).stored { wrong.append(number) }
     }
     #expect(wrong == [])

@@ -24,7 +24,7 @@ import Testing
   }
 
   /// Formats the events of listeners as text.
-  private func told(_ effects: [SyncEffect]) -> [String] {
+  private func listenerEvents(_ effects: [SyncEffect]) -> [String] {
     effects.compactMap { effect -> String? in
       switch effect {
       case .notify(let id, let snapshot):
@@ -126,8 +126,8 @@ import Testing
     let bad = WatchChange.document(path("bad"), try hostile(kind), updated: [id], removed: [])
     _ = try engine.handle(.watchChanged(bad, .none))
     try notify(engine, [document("c")], id)
-    #expect(told(try finish(engine, id)) == ["1: a c cached", "1: refused bad"])
-    #expect(told(try finish(engine, id, token: [2], at: 2000)) == [], "it is reported once")
+    #expect(listenerEvents(try finish(engine, id)) == ["1: a c cached", "1: refused bad"])
+    #expect(listenerEvents(try finish(engine, id, token: [2], at: 2000)) == [], "it is reported once")
 
     // The store contains nothing of the refused document and works as before.
     #expect(try store.check().isSound)
@@ -141,7 +141,7 @@ import Testing
     #expect(try reconnect(engine).map(\.resumeToken) == [[]])
     _ = try engine.handle(.watchChanged(.target(.added, [id]), .none))
     try notify(engine, [document("a"), document("bad"), document("c")], id)
-    #expect(told(try finish(engine, id, token: [3], at: 3000)) == ["1: a bad c d"])
+    #expect(listenerEvents(try finish(engine, id, token: [3], at: 3000)) == ["1: a bad c d"])
     #expect(try reconnect(engine).map(\.resumeToken) == [[3]])
   }
 
@@ -149,10 +149,11 @@ import Testing
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)
     try notify(engine, [document("a"), document("bad")], id)
-    #expect(told(try finish(engine, id)) == ["1: a bad"])
+    #expect(listenerEvents(try finish(engine, id)) == ["1: a bad"])
     let hostile = WatchChange.document(path("bad"), try hostile("depth"), updated: [id], removed: [])
     _ = try engine.handle(.watchChanged(hostile, .none))
-    #expect(told(try finish(engine, id, token: [2], at: 2000)) == ["1: a bad cached", "1: refused bad"])
+    #expect(
+      listenerEvents(try finish(engine, id, token: [2], at: 2000)) == ["1: a bad cached", "1: refused bad"])
     #expect(try engine.local.document(path("bad")).fields == StoredMap([("n", .integer(1))]))
     #expect(try reconnect(engine).map(\.resumeToken) == [[1]])
   }
@@ -164,13 +165,13 @@ import Testing
     let bad = WatchChange.document(path("bad"), try hostile("depth"), updated: [id], removed: [])
     _ = try engine.handle(.watchChanged(bad, .none))
     try notify(engine, [document("a")], id)
-    #expect(told(try finish(engine, id)) == ["1: a cached", "1: refused bad"])
+    #expect(listenerEvents(try finish(engine, id)) == ["1: a cached", "1: refused bad"])
     if isGone {
       _ = try engine.handle(.watchChanged(.document(path("bad"), nil, updated: [], removed: [id]), .none))
     } else {
       try notify(engine, [document("bad", at: 1500)], id)
     }
-    #expect(told(try finish(engine, id, token: [2], at: 2000)) == [isGone ? "1: a" : "1: a bad"])
+    #expect(listenerEvents(try finish(engine, id, token: [2], at: 2000)) == [isGone ? "1: a" : "1: a bad"])
     #expect(try reconnect(engine).map(\.resumeToken) == [[2]])
   }
 
@@ -186,11 +187,11 @@ import Testing
     _ = try engine.handle(.watchChanged(.target(.added, [id]), .none))
     let bad = WatchChange.document(path("bad"), try hostile("pending"), updated: [id], removed: [])
     _ = try engine.handle(.watchChanged(bad, .none))
-    #expect(told(try finish(engine, id)) == ["1: refused bad"])
+    #expect(listenerEvents(try finish(engine, id)) == ["1: refused bad"])
     let later = try engine.handle(.listen(ListenerID(2), query, ListenRules(waitsForSync: true)))
-    #expect(told(later) == ["2: refused bad"])
+    #expect(listenerEvents(later) == ["2: refused bad"])
     let cached = try engine.handle(.listen(ListenerID(3), query, ListenRules(isCacheOnly: true)))
-    #expect(!told(cached).contains("3: refused bad"))
+    #expect(!listenerEvents(cached).contains("3: refused bad"))
   }
 
   @Test func aRefusedLimboDocumentIsReportedToItsViews() throws {
@@ -199,12 +200,12 @@ import Testing
     try notify(engine, [document("a"), document("bad")], id)
     _ = try finish(engine, id)
     _ = try engine.handle(.watchChanged(.document(path("bad"), nil, updated: [], removed: [id]), .none))
-    #expect(told(try finish(engine, id, token: [2], at: 2000)) == ["1: a bad cached"])
+    #expect(listenerEvents(try finish(engine, id, token: [2], at: 2000)) == ["1: a bad cached"])
     let limbo = try #require(engine.activeLimbo[path("bad")])
     _ = try engine.handle(.watchChanged(.target(.added, [limbo]), .none))
     let bad = WatchChange.document(path("bad"), try hostile("name"), updated: [limbo], removed: [])
     _ = try engine.handle(.watchChanged(bad, .none))
-    #expect(told(try finish(engine, limbo, token: [3], at: 3000)) == ["1: refused bad"])
+    #expect(listenerEvents(try finish(engine, limbo, token: [3], at: 3000)) == ["1: refused bad"])
     #expect(engine.activeLimbo[path("bad")] == limbo)
   }
 
@@ -216,10 +217,10 @@ import Testing
     let id = try listen(engine)
     let name = String(repeating: "%", count: 1500)
     let long = try DocumentPath(["rooms", name, name, name, name, "i"])
-    let told = RemoteDocument(long, StoredMap(), version: SnapshotVersion(microseconds: 1))
-    try notify(engine, [told, document("a")], id)
+    let oversized = RemoteDocument(long, StoredMap(), version: SnapshotVersion(microseconds: 1))
+    try notify(engine, [oversized, document("a")], id)
     let effects = try finish(engine, id)
-    #expect(self.told(effects) == ["1: a cached", "1: refused i"])
+    #expect(listenerEvents(effects) == ["1: a cached", "1: refused i"])
     let refusals = effects.compactMap { if case .refuse(_, let refusal) = $0 { refusal } else { nil } }
     #expect(refusals.allSatisfy { $0.description.utf8.count < 2000 })
     #expect(try store.check().isSound)
@@ -232,7 +233,7 @@ import Testing
     let id = try listen(engine)
     try notify(engine, [document("a")], id)
     let large = [UInt8](repeating: 1, count: 9 << 20)
-    #expect(told(try finish(engine, id, token: large)) == ["1: a", "1: refused resumeToken"])
+    #expect(listenerEvents(try finish(engine, id, token: large)) == ["1: a", "1: refused resumeToken"])
     #expect(try reconnect(engine).map(\.resumeToken) == [[]])
   }
 
@@ -241,8 +242,8 @@ import Testing
     let engine = try engine(try DocumentStore.openInMemory())
     let id = try listen(engine)
     try notify(engine, [document("a")], id)
-    #expect(told(try finish(engine, id, at: number)) == ["1: refused snapshotTime"])
-    #expect(told(try finish(engine, id, token: [2])) == ["1: a"])
+    #expect(listenerEvents(try finish(engine, id, at: number)) == ["1: refused snapshotTime"])
+    #expect(listenerEvents(try finish(engine, id, token: [2])) == ["1: a"])
     #expect(engine.local.lastRemoteVersion == SnapshotVersion(microseconds: 1000))
   }
 
@@ -252,7 +253,7 @@ import Testing
     try notify(engine, [document("a")], id)
     let effects = try engine.handle(.watchChanged(.existenceFilter(id, count: -1, nil), .none))
     #expect(asked(effects).isEmpty)
-    #expect(told(try finish(engine, id)) == ["1: a", "1: refused existenceFilter"])
+    #expect(listenerEvents(try finish(engine, id)) == ["1: a", "1: refused existenceFilter"])
   }
 
   /// Messages about a target that was not requested must not affect a later target.
@@ -264,14 +265,14 @@ import Testing
       _ = try engine.handle(.watchChanged(.target(state, strange, resumeToken: [9]), .none))
     }
     try notify(engine, [document("a")], id)
-    #expect(told(try finish(engine, id)) == ["1: a"])
+    #expect(listenerEvents(try finish(engine, id)) == ["1: a"])
     let query = StructuredQuery(.document(path("a")))
     let effects = try engine.handle(.listen(ListenerID(2), query, ListenRules(includesMetadataChanges: true)))
     #expect(asked(effects).map(\.id) == [TargetID(id.value + 2)])
     let second = try #require(engine.target(of: query))
     _ = try engine.handle(.watchChanged(.target(.added, [second]), .none))
     try notify(engine, [document("a")], second)
-    #expect(told(try finish(engine, second, at: 2000)) == ["2: a"])
+    #expect(listenerEvents(try finish(engine, second, at: 2000)) == ["2: a"])
   }
 
   // MARK: Answers to writes
@@ -309,7 +310,7 @@ import Testing
     let version = SnapshotVersion(microseconds: 2000)
     let result = WriteResult(version: version, transformResults: [value, value])
     let effects = try engine.handle(.writeAnswered(version, [result], token: []))
-    #expect(told(effects).contains("1: refused a"))
+    #expect(listenerEvents(effects).contains("1: refused a"))
     #expect(engine.pendingBatches.isEmpty, "it was accepted")
     #expect(try store.check().isSound)
     let seen = try #require(try store.document(at: path("a")))
