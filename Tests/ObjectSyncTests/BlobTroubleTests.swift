@@ -13,7 +13,7 @@ struct BlobTroubleTests {
   private let remote = LoopbackBlobRemote(countingFrom: 0)
 
   /// The received results, in order.
-  private final class Told: Sendable {
+  private final class ResultLog: Sendable {
     private let lines = Locked<[String]>([])
     var all: [String] { lines.withLock { $0 } }
 
@@ -35,7 +35,7 @@ struct BlobTroubleTests {
     }
   }
 
-  private let told = Told()
+  private let results = ResultLog()
 
   private func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var random = SeededRandom(seed: seed)
@@ -46,7 +46,7 @@ struct BlobTroubleTests {
     _ bytes: [UInt8], _ name: String, _ client: BlobClient, _ watcher: BlobSync.Watcher? = nil
   ) throws -> QueuedChange {
     try client.sync.put(
-      try client.upload(bytes, name), token: "token", watcher: watcher ?? told.watcher(name)
+      try client.upload(bytes, name), token: "token", watcher: watcher ?? results.watcher(name)
     ).change
   }
 
@@ -67,8 +67,12 @@ struct BlobTroubleTests {
     let wanted = BlobSync.FetchRequest(fetchesContent: true, timeout: timeout) { done, _ in
       steps?.withLock { $0.append(done) }
     }
-    client.sync.find(try client.path(name), wanted) { [told] result in
-      if case .success(.here) = result { told.add("found \(name)") } else { told.add("not found \(name)") }
+    client.sync.find(try client.path(name), wanted) { [results] result in
+      if case .success(.here) = result {
+        results.add("found \(name)")
+      } else {
+        results.add("not found \(name)")
+      }
     }
   }
 
@@ -84,10 +88,10 @@ struct BlobTroubleTests {
     try putAtRemote(bytes(700_000), "other")
     try find("other", client, timeout: 0)
     client.scheduler.play(for: 0)
-    #expect(told.all == ["found other"])
+    #expect(results.all == ["found other"])
     for number in 0..<20 { remote.stall(name: "\(number)", from: nil) }
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all.count == 21 && told.all.allSatisfy { $0.hasPrefix("found") })
+    #expect(results.all.count == 21 && results.all.allSatisfy { $0.hasPrefix("found") })
     // The search resumed after the bytes it had received.
     #expect(steps.withLock { $0 } == [256 << 10, 512 << 10, 600_000])
     #expect(try client.content("19") == bytes(600_000, seed: 20))
@@ -108,7 +112,7 @@ struct BlobTroubleTests {
     #expect((16...80).contains(kept), "\(kept) parts are kept")
     for number in 0..<100 { remote.stall(name: "\(number)", from: nil) }
     client.scheduler.play(for: 200_000_000)
-    #expect(Set(told.all) == Set((0..<100).map { "found \($0)" }) && told.all.count == 100)
+    #expect(Set(results.all) == Set((0..<100).map { "found \($0)" }) && results.all.count == 100)
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
   }
 
@@ -132,11 +136,11 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 0)
     stall([100], from: nil)
     client.scheduler.play(for: 30_000_000)
-    #expect(told.all == ["found 100"])
+    #expect(results.all == ["found 100"])
     #expect(steps.withLock { $0 } == [256 << 10, 512 << 10, 768 << 10, 1_000_000])
     stall(0..<70, from: nil)
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all.count == 71 && told.all.allSatisfy { $0.hasPrefix("found") })
+    #expect(results.all.count == 71 && results.all.allSatisfy { $0.hasPrefix("found") })
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
   }
 
@@ -162,7 +166,7 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 0)
     stall([100], from: nil)
     client.scheduler.play(for: 30_000_000)
-    #expect(told.all == ["found 100"] && steps.withLock { $0 } == [256 << 10, 300_000])
+    #expect(results.all == ["found 100"] && steps.withLock { $0 } == [256 << 10, 300_000])
     for search in searches { client.sync.giveUp(search) }
     client.scheduler.play(for: 0)
     #expect(try client.objects.blobs.inventory().staged.isEmpty)
@@ -177,7 +181,7 @@ struct BlobTroubleTests {
       try find("\(number)", client, timeout: 0)
     }
     client.scheduler.play(for: 0)
-    #expect(told.all == (0..<80).map { "found \($0)" })
+    #expect(results.all == (0..<80).map { "found \($0)" })
   }
 
   // MARK: Unreadable contents
@@ -193,28 +197,28 @@ struct BlobTroubleTests {
   @Test func anUnreadableContentIsReportedAndOthersAreSent() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     let first = try put(bytes(900_000), "a", client)
-    try client.update("a", told.watcher("update")) { $0.setCustom("k", "v") }
+    try client.update("a", results.watcher("update")) { $0.setCustom("k", "v") }
     _ = try put(bytes(3000, seed: 3), "b", client)
-    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    client.sync.wait { [results] error in results.add(error == nil ? "all sent" : "not all sent") }
     client.scheduler.play(for: 0)
-    #expect(told.all == ["b: done"])
+    #expect(results.all == ["b: done"])
     client.scheduler.play(for: 200_000_000)
     // The failed change is reported first. The failed change is not cancelled, so the changes that depend on
     // it are reported next.
-    #expect(told.all == ["b: done", "a: unreadable", "update: unreadable", "not all sent"])
+    #expect(results.all == ["b: done", "a: unreadable", "update: unreadable", "not all sent"])
     // Nothing is lost: the changes stay queued and can be cancelled.
     #expect(try client.sync.changes().map(\.number) == [first.number, first.number + 1])
-    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "still not all") }
+    client.sync.wait { [results] error in results.add(error == nil ? "all sent" : "still not all") }
     client.scheduler.play(for: 0)
-    #expect(told.all.last == "still not all")
-    client.sync.cancel(first.number) { [told] isGone in told.add("cancelled \(isGone)") }
+    #expect(results.all.last == "still not all")
+    client.sync.cancel(first.number) { [results] isGone in results.add("cancelled \(isGone)") }
     client.scheduler.play(for: 0)
-    #expect(told.all.last == "cancelled true" && told.all.count == 6)
+    #expect(results.all.last == "cancelled true" && results.all.count == 6)
     #expect(contentOfRemote("a") == nil && contentOfRemote("b") == bytes(3000, seed: 3))
     #expect(try client.sync.changes().isEmpty && remote.openSessions == 0)
-    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    client.sync.wait { [results] error in results.add(error == nil ? "all sent" : "not all sent") }
     client.scheduler.play(for: 0)
-    #expect(told.all.last == "all sent")
+    #expect(results.all.last == "all sent")
   }
 
   /// Overwrites bytes in the middle of each content that has its own file.
@@ -235,22 +239,22 @@ struct BlobTroubleTests {
     let first = try put(bytes(900_000), "a", client)
     try damageContents(of: client)
     _ = try put(bytes(3000, seed: 3), "b", client)
-    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    client.sync.wait { [results] error in results.add(error == nil ? "all sent" : "not all sent") }
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all == ["b: done", "a: damaged", "not all sent"])
+    #expect(results.all == ["b: done", "a: damaged", "not all sent"])
     #expect(try client.sync.changes().map(\.number) == [first.number])
     #expect(try client.objects.object(at: client.path("a"))?.byteCount == 900_000)
     #expect(contentOfRemote("a") == nil)
     // After a restart without a watcher, the change is still queued.
     let next = try client.afterPowerLoss()
-    next.sync.wait { [told] error in told.add(error == nil ? "all sent" : "still not all") }
+    next.sync.wait { [results] error in results.add(error == nil ? "all sent" : "still not all") }
     next.scheduler.play(for: 200_000_000)
-    #expect(told.all.last == "still not all")
+    #expect(results.all.last == "still not all")
     #expect(try next.sync.changes().map(\.number) == [first.number])
     // Another upload of the content repairs both changes.
-    _ = try put(bytes(900_000), "a", next, told.watcher("second a"))
+    _ = try put(bytes(900_000), "a", next, results.watcher("second a"))
     next.scheduler.play(for: 200_000_000)
-    #expect(told.all.last == "second a: done" && contentOfRemote("a") == bytes(900_000))
+    #expect(results.all.last == "second a: done" && contentOfRemote("a") == bytes(900_000))
     #expect(try next.content("a") == bytes(900_000))
     #expect(try next.sync.changes().isEmpty && remote.openSessions == 0)
   }
@@ -260,10 +264,10 @@ struct BlobTroubleTests {
     _ = try put(bytes(900_000), "a", client)
     try damageContents(of: client)
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all == ["a: damaged"])
-    #expect(try client.sync.delete(client.path("a"), told.watcher("delete")))
+    #expect(results.all == ["a: damaged"])
+    #expect(try client.sync.delete(client.path("a"), results.watcher("delete")))
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all == ["a: damaged", "delete: done"])
+    #expect(results.all == ["a: damaged", "delete: done"])
     #expect(try client.sync.changes().isEmpty && remote.openSessions == 0)
     #expect(try client.objects.blobs.inventory().blobs.isEmpty)
   }
@@ -286,10 +290,10 @@ struct BlobTroubleTests {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client)
     try client.update("a", BlobSync.Watcher { _ in }) { $0.setCustom("k", "v") }
-    _ = try put(bytes(10, seed: 2), "a", client, told.watcher("second a"))
-    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    _ = try put(bytes(10, seed: 2), "a", client, results.watcher("second a"))
+    client.sync.wait { [results] error in results.add(error == nil ? "all sent" : "not all sent") }
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all == ["a: unreadable", "second a: done", "all sent"])
+    #expect(results.all == ["a: unreadable", "second a: done", "all sent"])
     #expect(contentOfRemote("a") == bytes(10, seed: 2))
     #expect(try client.content("a") == bytes(10, seed: 2))
     #expect(try client.sync.changes().isEmpty && remote.openSessions == 0)
@@ -301,10 +305,10 @@ struct BlobTroubleTests {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client)
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all == ["a: unreadable"])
-    #expect(try client.sync.delete(client.path("a"), told.watcher("delete")))
+    #expect(results.all == ["a: unreadable"])
+    #expect(try client.sync.delete(client.path("a"), results.watcher("delete")))
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all == ["a: unreadable", "delete: done"])
+    #expect(results.all == ["a: unreadable", "delete: done"])
     #expect(try client.sync.changes().isEmpty && remote.openSessions == 0)
     #expect(try client.content("a") == nil)
   }
@@ -317,20 +321,20 @@ struct BlobTroubleTests {
     _ = try put(bytes(900_000), "a", client)
     client.scheduler.play(for: 0)
     remote.disconnect(afterCalls: 0, losingAnswer: true)
-    try client.sync.delete(client.path("b"), told.watcher("delete"))
+    try client.sync.delete(client.path("b"), results.watcher("delete"))
     // The unreadable upload is retried too, before the deletion.
     client.scheduler.play(for: 30_000_000)
-    #expect(contentOfRemote("b") == nil && told.all == [])
+    #expect(contentOfRemote("b") == nil && results.all == [])
     remote.isReachable = true
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all == ["delete: done", "a: unreadable"])
+    #expect(results.all == ["delete: done", "a: unreadable"])
   }
 
   @Test func aContentThatBecomesReadableIsSent() throws {
     let client = try clientThatCannotRead(bytes(900_000))
     _ = try put(bytes(900_000), "a", client)
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all == ["a: unreadable"] && contentOfRemote("a") == nil)
+    #expect(results.all == ["a: unreadable"] && contentOfRemote("a") == nil)
     let next = try client.afterPowerLoss()
     next.scheduler.play(for: 0)
     #expect(contentOfRemote("a") == bytes(900_000))
@@ -345,11 +349,11 @@ struct BlobTroubleTests {
     let client = try BlobClient(losing)
     let first = try put(bytes(600_000), "a", client)
     _ = try put(bytes(3000, seed: 3), "b", client)
-    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    client.sync.wait { [results] error in results.add(error == nil ? "all sent" : "not all sent") }
     client.scheduler.play(for: 20_000_000, max: 10_000)
-    #expect(told.all.first == "b: done")
+    #expect(results.all.first == "b: done")
     client.scheduler.play(for: 200_000_000, max: 10_000)
-    #expect(told.all == ["b: done", "a: unavailable", "not all sent"])
+    #expect(results.all == ["b: done", "a: unavailable", "not all sent"])
     #expect(try client.sync.changes().map(\.number) == [first.number])
     // The client still retries the upload occasionally.
     losing.loses = false
@@ -365,7 +369,7 @@ struct BlobTroubleTests {
     _ = try put(bytes(600_000), "a", client)
     _ = try put(bytes(3000, seed: 3), "b", client)
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all == ["a: done", "b: done"])
+    #expect(results.all == ["a: done", "b: done"])
     #expect(contentOfRemote("a") == bytes(600_000) && remote.bytesReceived == 603_000)
   }
 
@@ -377,19 +381,19 @@ struct BlobTroubleTests {
     let client = try BlobClient(losing)
     _ = try put(bytes(3000), "a", client)
     try client.update("a", BlobSync.Watcher { _ in }) { $0.setCustom("k", "v") }
-    try client.sync.delete(client.path("a"), told.watcher("delete a"))
+    try client.sync.delete(client.path("a"), results.watcher("delete a"))
     let second = try put(bytes(3000), "b", client)
-    try client.sync.delete(client.path("b"), told.watcher("delete b"))
+    try client.sync.delete(client.path("b"), results.watcher("delete b"))
     client.sync.cancel(second.number)
     // No upload of this object was ever queued, so "not found" is right.
-    try client.sync.delete(client.path("c"), told.watcher("delete c"))
+    try client.sync.delete(client.path("c"), results.watcher("delete c"))
     client.scheduler.play(for: 100_000_000)
     #expect(
-      Set(told.all) == [
+      Set(results.all) == [
         "a: rejected", "delete a: done", "b: cancelled", "delete b: done",
         "delete c: \(BlobSyncError.remote(.notFound))",
       ])
-    #expect(told.all.count == 5)
+    #expect(results.all.count == 5)
     #expect(try client.sync.changes().isEmpty && client.content("a") == nil && client.content("b") == nil)
   }
 
@@ -429,7 +433,7 @@ struct BlobTroubleTests {
     _ = try put(bytes(3000, seed: 2), "a", client, BlobSync.Watcher { _ in })
     client.scheduler.play(for: 0)
     remote.isReachable = false
-    let change = try put(bytes(5000), "a", client, told.watcher("a", timeout: 5_000_000))
+    let change = try put(bytes(5000), "a", client, results.watcher("a", timeout: 5_000_000))
     client.scheduler.play(for: 0)
     return (client, change.number, try fill(client))
   }
@@ -438,12 +442,12 @@ struct BlobTroubleTests {
   /// nevertheless.
   @Test func aCancelledChangeIsNeverOverdue() throws {
     let (client, change, makeRoom) = try waitingOnAFullDisk()
-    client.sync.cancel(change) { [told] isGone in told.add("cancelled \(isGone)") }
+    client.sync.cancel(change) { [results] isGone in results.add("cancelled \(isGone)") }
     client.scheduler.play(for: 30_000_000)
-    #expect(told.all == [])
+    #expect(results.all == [])
     try makeRoom()
     client.scheduler.play(for: 100_000_000)
-    #expect(told.all == ["a: cancelled", "cancelled true"])
+    #expect(results.all == ["a: cancelled", "cancelled true"])
     #expect(try client.sync.changes().isEmpty)
     #expect(try client.content("a") == bytes(3000, seed: 2))
   }
@@ -453,7 +457,7 @@ struct BlobTroubleTests {
     let (client, change, makeRoom) = try waitingOnAFullDisk()
     remote.isReachable = true
     client.scheduler.play(for: 60_000_000)
-    #expect(told.all == ["a: overdue, no room here"])
+    #expect(results.all == ["a: overdue, no room here"])
     #expect(contentOfRemote("a") == bytes(5000))
     #expect(try client.sync.changes().map(\.number) == [change])
     try makeRoom()
@@ -469,19 +473,19 @@ struct BlobTroubleTests {
     // Waits until just after an attempt. By now, the back-off before the next attempt is long.
     let before = client.disk.counters.operations
     for _ in 0..<2000 where client.disk.counters.operations == before { client.scheduler.play(for: 100_000) }
-    try client.update("a", told.watcher("update", timeout: 1_000_000)) { $0.setCustom("k", "v") }
+    try client.update("a", results.watcher("update", timeout: 1_000_000)) { $0.setCustom("k", "v") }
     client.scheduler.play(for: 3_000_000)
-    #expect(told.all == ["update: overdue, unreadable"])
+    #expect(results.all == ["update: overdue, unreadable"])
   }
 
   /// Searches for an object and returns it if it is stored locally.
   private func object(_ name: String, _ client: BlobClient) throws -> StoredObject? {
     let found = Locked<StoredObject?>(nil)
-    client.sync.find(try client.path(name), BlobSync.FetchRequest(fetchesContent: true)) { [told] result in
+    client.sync.find(try client.path(name), BlobSync.FetchRequest(fetchesContent: true)) { [results] result in
       switch result {
       case .success(.here(let object)): found.withLock { $0 = object }
-      case .success: told.add("\(name): not here")
-      case .failure(let error): told.add("\(name): \(error)")
+      case .success: results.add("\(name): not here")
+      case .failure(let error): results.add("\(name): \(error)")
       }
     }
     client.scheduler.play(for: 0)
@@ -510,7 +514,7 @@ struct BlobTroubleTests {
     try makeRoom()
     #expect(try (0..<3).map { _ in try object("a", client) } == [found, found, found])
     #expect(try client.objects.object(at: client.path("a")) == found)
-    #expect(told.all == ["a: done"])
+    #expect(results.all == ["a: done"])
   }
 
   @Test func aReadOnlyStoreDoesNotHideTheRemotesAnswers() throws {
@@ -527,7 +531,7 @@ struct BlobTroubleTests {
     #expect(try object("a", client)?.attributes.contentType == "text/new")
     #expect(try client.content("a") == bytes(3000))
     #expect(try object("b", client) == nil)
-    #expect(told.all == ["a: done", "b: done", "b: not here"])
+    #expect(results.all == ["a: done", "b: done", "b: not here"])
   }
 
   // MARK: Records
@@ -551,21 +555,21 @@ struct BlobTroubleTests {
     client.scheduler.play(for: 0)
     let first = try put(bytes(3000), "a", client)
     let path = try client.path("a")
-    try client.update("a", told.watcher("update")) { $0.setCustom("k", "v") }
+    try client.update("a", results.watcher("update")) { $0.setCustom("k", "v") }
     _ = try put(bytes(4000, seed: 2), "b", client)
     try damage(ofWhatTheRemoteHas ? OutboxRecord.base(path) : path.document, of: client)
-    client.sync.wait { [told] error in told.add(error == nil ? "all sent" : "not all sent") }
+    client.sync.wait { [results] error in results.add(error == nil ? "all sent" : "not all sent") }
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all == ["c: done", "a: damaged", "update: damaged", "b: done", "not all sent"])
+    #expect(results.all == ["c: done", "a: damaged", "update: damaged", "b: done", "not all sent"])
     #expect(try client.sync.changes().map(\.number) == [first.number, first.number + 1])
     // The content was sent exactly once.
     #expect(contentOfRemote("a") == bytes(3000) && remote.bytesReceived == 10_000)
-    client.sync.cancel(first.number) { [told] isGone in told.add("cancelled \(isGone)") }
+    client.sync.cancel(first.number) { [results] isGone in results.add("cancelled \(isGone)") }
     client.scheduler.play(for: 0)
-    #expect(told.all.last == "cancelled false")
+    #expect(results.all.last == "cancelled false")
     _ = try put(bytes(5000, seed: 3), "d", client)
     client.scheduler.play(for: 200_000_000)
-    #expect(told.all.last == "d: done")
+    #expect(results.all.last == "d: done")
   }
 
   /// Guards against a damaged record that disables every operation on the bucket.
@@ -580,11 +584,11 @@ struct BlobTroubleTests {
     remote.isReachable = true
     #expect(try next.find("a") == .success(bytes(3000)))
     #expect(try next.find("b") == .success(bytes(4000, seed: 2)))
-    next.sync.wait { [told] error in
-      if case .store(.corrupted)? = error { told.add("not all sent") }
+    next.sync.wait { [results] error in
+      if case .store(.corrupted)? = error { results.add("not all sent") }
     }
     next.scheduler.play(for: 100_000_000)
-    #expect(told.all == ["a: done", "not all sent"] && contentOfRemote("b") == nil)
+    #expect(results.all == ["a: done", "not all sent"] && contentOfRemote("b") == nil)
   }
 
   /// Guards against reusing the number of a pending change after a record that cannot be decoded.
