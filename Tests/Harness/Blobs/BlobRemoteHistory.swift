@@ -3,7 +3,7 @@
 // The history has changes on- and offline, cancellations, sweeps, a connection that breaks, and crashes.
 //
 // 1. steps    random steps; between the steps, the client does a part of its work
-// 2. settle   the connection is restored, no change is held back, and all pending changes are sent; each
+// 2. drain    the connection is restored, no change is held back, and all pending changes are sent; each
 //    watcher was called exactly once
 // 3. compare  each local object with the object on the remote and with the allowed states: content and
 //    attributes; no staged content is left
@@ -47,7 +47,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     var number: Int64?
     /// Whether the change was no longer pending when a process started. In this case, a later change may
     /// reuse its number.
-    var isSettled = false
+    var hasLeftQueue = false
     var cancels = 0
     /// The number of cancellations that certainly came too late.
     var lateCancels = 0
@@ -134,10 +134,10 @@ final class BlobRemoteHistory: @unchecked Sendable {
     life += 1
     client = try open()
     let waiting = Set(try client.sync.changes().map(\.number))
-    for (name, made) in changes {
-      for (place, change) in made.enumerated() {
+    for (name, objectChanges) in changes {
+      for (place, change) in objectChanges.enumerated() {
         guard let number = change.number, !waiting.contains(number) else { continue }
-        changes[name]?[place].isSettled = true
+        changes[name]?[place].hasLeftQueue = true
       }
     }
   }
@@ -172,13 +172,15 @@ final class BlobRemoteHistory: @unchecked Sendable {
       let step = "\(random.below(100))"
       var changes = AttributeChanges()
       changes.setCustom("step", step)
-      let isMade = try queue(.update(step: step), name, client) { path, watcher in
+      let isQueued = try queue(.update(step: step), name, client) { path, watcher in
         try client.sync.update(path, changes, watcher: watcher) != nil
       }
-      if isMade { note(.updates) }
+      if isQueued { note(.updates) }
     case .deletes:
-      let isMade = try queue(.delete, name, client) { path, watcher in try client.sync.delete(path, watcher) }
-      if isMade { note(.deletes) }
+      let isQueued = try queue(.delete, name, client) { path, watcher in
+        try client.sync.delete(path, watcher)
+      }
+      if isQueued { note(.deletes) }
     case .cancels: try cancel(client)
     case .holds:
       guard let change = try client.sync.changes().first else { break }
@@ -338,7 +340,7 @@ final class BlobRemoteHistory: @unchecked Sendable {
     guard !waiting.isEmpty else { return }
     let change = waiting[random.below(waiting.count)]
     let name = change.path.name.text
-    let place = changes[name, default: []].lastIndex { $0.number == change.number && !$0.isSettled }
+    let place = changes[name, default: []].lastIndex { $0.number == change.number && !$0.hasLeftQueue }
     note(.cancels)
     if change.put != nil { abandonedSessions.insert(change.session) }
     if let place { changes[name]?[place].cancels += 1 }

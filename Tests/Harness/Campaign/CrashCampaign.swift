@@ -152,8 +152,8 @@ package struct CrashCampaign {
   private func tasks(_ first: Life, _ random: inout SeededRandom) -> [Task] {
     let history = first.disk.history
     var tasks = crashes(first).map { Task.crash(at: $0.operation, $0.crash) }
-    for (operation, moment) in history.enumerated() {
-      for fault in DiskFault.allCases where fault.strikes(moment.operation) {
+    for (operation, entry) in history.enumerated() {
+      for fault in DiskFault.allCases where fault.strikes(entry.operation) {
         tasks.append(.fault(FaultPlan(fault, at: operation)))
         tasks.append(.fault(FaultPlan(fault, at: operation, isSticky: true)))
       }

@@ -160,8 +160,8 @@ final class JobScheduler: BackgroundSimulator {
     state.wakeAll()
   }
 
-  func pause(_ moment: Maintenance.PausePoint) {
-    switch moment {
+  func pause(_ point: Maintenance.PausePoint) {
+    switch point {
     case .commitLogged: during(.commit) { pause() }
     case .flushStarts: pause(in: .held)
     case .recycledLogRequested, .recycledLogWritten, .segmentsDeleted: pause()

@@ -95,8 +95,8 @@ struct Oracle: Sendable {
 
   func expectation(at operation: Int, after crash: Crash) -> Expectation {
     let session = sessions.last { $0.start <= operation }!
-    func last(_ moment: (Point) -> Int?) -> Int {
-      session.points.lastIndex { moment($0).map { $0 <= operation } ?? false }!
+    func last(_ reachedAt: (Point) -> Int?) -> Int {
+      session.points.lastIndex { reachedAt($0).map { $0 <= operation } ?? false }!
     }
     let acknowledged = last(\.acknowledgedAt)
     let durable = last(\.durableAt)

@@ -153,11 +153,11 @@ package struct SalvageCampaign {
     // The last calls replace the manifest, so half of the crashes are chosen among these calls.
     let back = random.oneIn(2) ? random.below(min(40, history.count + 1)) : random.below(history.count + 1)
     let call = history.count - back
-    let moment = call < history.count ? history[call].image : disk.image
+    let imageBeforeCrash = call < history.count ? history[call].image : disk.image
     let survivors = Survivors.allCases[random.below(Survivors.allCases.count)]
     let crash = random.oneIn(4) ? Crash.kill : .powerLoss(survivors, seed: random.next())
     disturbances.append("\(crash) before call \(call) of \(history.count)")
-    return moment.after(crash)
+    return imageBeforeCrash.after(crash)
   }
 
   private mutating func fault(

@@ -39,9 +39,9 @@ struct DocumentsTarget: FuzzTarget {
     let place = Int(input.first ?? 0) % (entries.count + pages.count)
     let bytes = Array(input.dropFirst())
     let page = place - entries.count
-    let made = page < 0 ? image(with: bytes, at: place) : image(withPage: bytes, page)
-    guard let made else { return "too large" }
-    let answer = DocumentsExercise.run(SimulatedDisk(made).platform(seed: seed))
+    let forgedImage = page < 0 ? image(with: bytes, at: place) : image(withPage: bytes, page)
+    guard let forgedImage else { return "too large" }
+    let answer = DocumentsExercise.run(SimulatedDisk(forgedImage).platform(seed: seed))
     // If the open fails because the store is locked, nothing was tested.
     guard !answer.contains("in use by another opener") else {
       throw FuzzFinding("the store of the sample is still locked")
@@ -135,9 +135,9 @@ struct DocumentsTarget: FuzzTarget {
   private func image(withPage payload: [UInt8], _ place: Int) -> DiskImage? {
     var forged = ForgedCheckpoint(image.contents(of: checkpoint)?.bytes ?? [])
     forged.setPayload(payload, of: pages[place])
-    var made = image
-    made.replace(checkpoint, with: PagedBytes(forged.encoded(withCorrectChecksums: true)))
-    return made
+    var forgedImage = image
+    forgedImage.replace(checkpoint, with: PagedBytes(forged.encoded(withCorrectChecksums: true)))
+    return forgedImage
   }
 }
 

@@ -125,10 +125,10 @@ package final class LiveMirror: Sendable {
       if let failure = state.failure { return failure }
       guard state.hasReceivedState else { return "it was not notified" }
       var place = 0
-      for told in state.states {
-        guard let next = answers[place...].firstIndex(where: told.elementsEqual) else {
-          let isOld = answers[..<place].contains(where: told.elementsEqual)
-          return "it received \(Self.names(told)), which "
+      for received in state.states {
+        guard let next = answers[place...].firstIndex(where: received.elementsEqual) else {
+          let isOld = answers[..<place].contains(where: received.elementsEqual)
+          return "it received \(Self.names(received)), which "
             + (isOld ? "is older than what it had received already" : "no commit left")
         }
         place = next

@@ -131,7 +131,7 @@ struct NaiveResult {
       if matched { remove(change.number) }
       if matches, let after = change.after { insert(after) }
     }
-    return isAffected ? settle() : nil
+    return isAffected ? updateShown() : nil
   }
 
   private mutating func remove(_ number: Int) {
@@ -155,7 +155,7 @@ struct NaiveResult {
   }
 
   /// Results are compared by the identity of their objects, because every commit creates new objects.
-  private mutating func settle() -> Bool {
+  private mutating func updateShown() -> Bool {
     let before = shown
     shown = cut()
     return !before.elementsEqual(shown, by: ===)

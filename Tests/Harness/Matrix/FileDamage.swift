@@ -397,11 +397,11 @@ extension FileDamage {
   /// Replaces a file by an earlier version of it, as a restored backup copy would.
   private static func older(_ path: String, in specimen: Specimen) -> [FileDamage] {
     var seen: Set<[UInt8]> = [specimen.contents(of: path).bytes]
-    return specimen.earlier.enumerated().compactMap { moment, image in
+    return specimen.earlier.enumerated().compactMap { call, image in
       guard let contents = image.contents(of: path), seen.insert(contents.bytes).inserted else { return nil }
       let isWhole = contents.size == specimen.contents(of: path).size
       return FileDamage(
-        part: wholePart(path), kind: .older, text: "\(path) of moment \(moment)",
+        part: wholePart(path), kind: .older, text: "\(path) as of call \(call)",
         image: specimen.replacing(path, with: contents),
         looksUnwritten: isWhole && specimen.isOpenLog(path))
     }

@@ -73,7 +73,7 @@ package struct DocumentGenerator {
   }
 
   package mutating func document() -> StoredDocument {
-    let time = Self.moments[1]
+    let time = Self.timestamps[1]
     var fields = StoredMap()
     for field in Self.fields where !random.oneIn(6) {
       set(random.oneIn(12) ? .null : value(), at: field.names[...], in: &fields)
@@ -99,10 +99,10 @@ package struct DocumentGenerator {
     case 10: return .null
     case 11: return .boolean(random.oneIn(2))
     case 12:
-      let moment = pick(Self.moments)
-      guard random.oneIn(3) else { return .timestamp(moment) }
+      let timestamp = pick(Self.timestamps)
+      guard random.oneIn(3) else { return .timestamp(timestamp) }
       // The value of an unconfirmed server timestamp.
-      return .pendingTimestamp(moment, previous: random.oneIn(2) ? nil : .integer(Int64(random.below(4))))
+      return .pendingTimestamp(timestamp, previous: random.oneIn(2) ? nil : .integer(Int64(random.below(4))))
     case 13, 14: return .string(pick(Self.strings))
     case 15: return pick([bytes(), reference()])
     case 16: return .geoPoint(pick(Self.places))
@@ -142,7 +142,7 @@ package struct DocumentGenerator {
     }
   }
 
-  private static let moments = [-1, 0, 1, 1_000_000].compactMap(StoredTimestamp.init(microseconds:))
+  private static let timestamps = [-1, 0, 1, 1_000_000].compactMap(StoredTimestamp.init(microseconds:))
 
   private static let places = [(0, 0), (-0.0, 0), (0, 1), (-90, 180)].compactMap(StoredGeoPoint.init)
 }

@@ -41,8 +41,8 @@ package struct QueryCampaign {
     case snapshots
     /// A snapshot is read after later commits, which it must not see.
     case olderSnapshots
-    case indexesMadeForQueries
-    case indexesMadeBefore
+    case indexesBuiltForQueries
+    case indexesCreatedBefore
     /// An index covers only some of the query's equality filters.
     case partialIndexes
     case evictedIndexes

@@ -66,7 +66,7 @@ private struct QueryProgramRun {
       if let problem = try compare(query, aggregates, with: store, number) { throw fail(problem) }
     case .createIndex(let definition):
       try store.createIndex(definition)
-      summary.count(.indexesMadeBefore)
+      summary.count(.indexesCreatedBefore)
     case .dropIndex(let definition):
       store.dropIndex(definition)
     case .flush:
@@ -231,7 +231,7 @@ private struct QueryProgramRun {
     if case .last = query.limit { summary.count(.lastLimits) }
     summary.count(.emptyAnswers, if: results == 0)
     summary.count(.severalWaves, if: results > 256)
-    summary.count(.indexesMadeForQueries, if: !plan.built.isEmpty)
+    summary.count(.indexesBuiltForQueries, if: !plan.built.isEmpty)
     summary.count(
       .partialIndexes,
       if: plan.isFiltered && plan.isSorted && plan.branches.joined().contains { $0.index != nil }

@@ -29,7 +29,7 @@ struct QueryProgram: Sendable {
 
   /// The random parameters of a program.
   private enum IndexMode: CaseIterable {
-    case noIndexes, everyIndex, standard, indexesMadeBefore, onlyIndexesMadeBefore
+    case noIndexes, everyIndex, standard, indexesCreatedBefore, onlyIndexesCreatedBefore
   }
 
   /// One program in this many is large: it has enough documents for several batches of reads, and few
@@ -40,7 +40,7 @@ struct QueryProgram: Sendable {
   init(seed: UInt64, queriesMax: Int, isLarge: Bool) {
     var generator = DocumentGenerator(seed: seed, plainIDs: isLarge ? Self.largeDocuments.upperBound : 0)
     let indexMode = generator.pick(IndexMode.allCases)
-    createsIndexes = indexMode != .noIndexes && indexMode != .onlyIndexesMadeBefore
+    createsIndexes = indexMode != .noIndexes && indexMode != .onlyIndexesCreatedBefore
     scanMax = indexMode == .standard ? DocumentStore.Options().scanMax : generator.pick([0, 0, 8])
     steps = []
 
@@ -58,7 +58,7 @@ struct QueryProgram: Sendable {
       rest.removeFirst(batch.count)
       commit(batch.map { .set($0.path, $0.fields) }, &documents)
     }
-    if indexMode == .indexesMadeBefore || indexMode == .onlyIndexesMadeBefore {
+    if indexMode == .indexesCreatedBefore || indexMode == .onlyIndexesCreatedBefore {
       for _ in 0..<2 + generator.random.below(10) {
         steps.append(contentsOf: generator.indexDefinition().map { [.createIndex($0)] } ?? [])
       }

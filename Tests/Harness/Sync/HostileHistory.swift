@@ -70,7 +70,7 @@ struct HostileHistory {
       scheduler.play(for: Int64(random.below(2_000_000)))
       if let failure = currentFailure() { return failure }
     }
-    return try settle()
+    return try syncAndCompare()
   }
 
   private mutating func act() throws {
@@ -136,7 +136,7 @@ struct HostileHistory {
 
   // MARK: Truth
 
-  private mutating func settle() throws -> String? {
+  private mutating func syncAndCompare() throws -> String? {
     remote.invalidOneIn = nil
     loopback.setReachable(true)
     for client in clients {

@@ -155,7 +155,7 @@ private struct QueueHistory {
 
   private mutating func write() throws {
     count(.writes)
-    guard let moment = StoredTimestamp(microseconds: time) else { return }
+    guard let writeTime = StoredTimestamp(microseconds: time) else { return }
     let n = StoredFieldPath(unchecked: ["n"])
     var mutations = (0..<1 + rng.below(3)).map { _ -> PendingMutation in
       let path = Self.path(rng.below(4))
@@ -173,7 +173,7 @@ private struct QueueHistory {
       count(.followers)
       mutations = [follower]
     }
-    let batch = try local.write(mutations, at: moment).batch
+    let batch = try local.write(mutations, at: writeTime).batch
     issued[batch.id] = IssuedBatch(user: local.user, forms: [batch])
     expected.waiting.insert(batch.id)
     expected.last = batch.id
@@ -251,14 +251,14 @@ private struct QueueHistory {
   mutating func crash(statesMax: Int) throws {
     let history = disk.history
     for index in history.indices.shuffled(using: &rng).prefix(Self.callsPerHistory) {
-      let moment = history[index]
+      let entry = history[index]
       guard let expected = expectedStates.last(where: { $0.calls <= index }) else { continue }
       let seed = SeededRandom.seed(seed, UInt64(index))
       for crash in [Crash.kill, .powerLoss(.nothing, seed: seed), .powerLoss(.random, seed: seed)] {
         guard states < statesMax else { return }
         states += 1
         count(crash == .kill ? .kills : .powerLosses)
-        var image = moment.image.after(crash)
+        var image = entry.image.after(crash)
         var isPowerLost = crash != .kill
         if rng.oneIn(4), let again = try crashDuringOpen(image) {
           image = again.image
@@ -279,10 +279,10 @@ private struct QueueHistory {
     options.recordsHistory = true
     let disk = SimulatedDisk(image, options: options)
     _ = try Self.open(disk, sizes)
-    guard let moment = disk.history.randomElement(using: &rng) else { return nil }
+    guard let entry = disk.history.randomElement(using: &rng) else { return nil }
     count(.secondCrashes)
     let crash = rng.oneIn(2) ? Crash.kill : .powerLoss(.random, seed: rng.next())
-    return (moment.image.after(crash), crash)
+    return (entry.image.after(crash), crash)
   }
 
   private func difference(_ local: LocalStore) throws -> String? {
@@ -318,8 +318,8 @@ private struct QueueHistory {
     if !lost.isEmpty { return "lost: \(lost.sorted())" }
     let risen = expected.ended.union(isPowerLost ? [] : expected.accepted).intersection(found)
     if !risen.isEmpty { return "come back: \(risen.sorted())" }
-    guard let moment = StoredTimestamp(microseconds: time + 1) else { return nil }
-    let next = try local.write([.set(Self.path(0), StoredMap())], at: moment).batch.id
+    guard let writeTime = StoredTimestamp(microseconds: time + 1) else { return nil }
+    let next = try local.write([.set(Self.path(0), StoredMap())], at: writeTime).batch.id
     if let last = expected.last, next <= last { return "the number \(next) is used twice" }
     return found.allSatisfy { $0 < next } ? nil : "the number \(next) is used twice"
   }

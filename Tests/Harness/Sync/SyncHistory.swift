@@ -96,7 +96,7 @@ package struct SyncHistory {
       for client in clients where client.hasDiskFailed { try kill(client) }
       if let failure = try currentFailure() { return failure }
     }
-    return try settle()
+    return try syncAndCompare()
   }
 
   // MARK: Acts
@@ -306,7 +306,7 @@ package struct SyncHistory {
     return nil
   }
 
-  private mutating func settle() throws -> String? {
+  private mutating func syncAndCompare() throws -> String? {
     remote.setFaults(LoopbackFaults())
     remote.setReachable(true)
     for client in clients where client.hasDiskFault { try kill(client) }
