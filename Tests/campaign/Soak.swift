@@ -225,11 +225,11 @@ struct SoakRun {
       failures.append("\(amplification.withTwoDigits) bytes were written for each one logged")
     }
     // One-time allocations are complete after a round of each kind, so the first rounds are not compared.
-    let settled = rounds.dropFirst(3)
-    hasCheckedGrowth = settled.count >= 4
+    let steadyRounds = rounds.dropFirst(3)
+    hasCheckedGrowth = steadyRounds.count >= 4
     guard hasCheckedGrowth else { return }
-    let part = max(2, settled.count / 3)
-    let first = settled.prefix(part), last = settled.suffix(part)
+    let part = max(2, steadyRounds.count / 3)
+    let first = steadyRounds.prefix(part), last = steadyRounds.suffix(part)
     let memory = (first.map(\.residentBytes).max() ?? 0, last.map(\.residentBytes).min() ?? 0)
     if memory.1 > memory.0 + memory.0 / 4 + (64 << 20) {
       failures.append("memory grew from \(memory.0) to \(memory.1)")
