@@ -11,14 +11,14 @@ final class BlobFile {
 
   init(_ id: BlobID, _ place: BlobLocation, folder: BlobFolder) throws(ByteStoreError) {
     guard let file = try folder.open(.blob(id)) else {
-      throw folder.damage(.blob(id), 0, expected: "a content that a record names", found: "no such file")
+      throw folder.damage(.blob(id), at: 0, expected: "a content that a record names", found: "no such file")
     }
     self.file = file
     let page = try system { () throws(SystemFailure) in try file.readAll(BlobFormat.pageBytes, at: 0) }
     let decoded = try BlobHead(decoding: page.rawSpan, file: file.path)
     guard let head = decoded.whole, head.id == id, head.byteCount == place.byteCount else {
       throw folder.damage(
-        .blob(id), 24, expected: "\(place.byteCount) bytes of \(id)",
+        .blob(id), at: 24, expected: "\(place.byteCount) bytes of \(id)",
         found: "another content, or a part of one")
     }
     self.head = head
@@ -32,7 +32,7 @@ final class BlobFile {
     chunks = try BlobTable.decode(table.rawSpan, of: head, file: decoded.fileID, path: file.path)
     guard chunks.count == head.chunkCount else {
       throw folder.damage(
-        .blob(id), head.chunksEnd, expected: "\(head.chunkCount) chunks", found: "\(chunks.count)")
+        .blob(id), at: head.chunksEnd, expected: "\(head.chunkCount) chunks", found: "\(chunks.count)")
     }
   }
 

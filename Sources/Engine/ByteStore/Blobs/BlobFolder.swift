@@ -144,7 +144,7 @@ package final class BlobFolder: Sendable {
     state.withLock { $0.nextPack = max($0.nextPack ?? 0, last + 1) }
   }
 
-  func damage(_ name: BlobName, _ offset: UInt64, expected: String, found: String) -> ByteStoreError {
+  func damage(_ name: BlobName, at offset: UInt64, expected: String, found: String) -> ByteStoreError {
     .corrupted(Damage(file: "\(path)/\(name.text)", offset: offset, expected: expected, found: found))
   }
 }

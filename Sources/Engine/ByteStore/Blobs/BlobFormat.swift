@@ -125,12 +125,12 @@ enum BlobTable {
   static func decode(
     _ bytes: RawSpan, of head: BlobHead.Whole, file: RandomID, path: String
   ) throws(ByteStoreError) -> [BlobChunk] {
-    func damage(_ expected: String) -> ByteStoreError {
+    func damage(expected: String) -> ByteStoreError {
       .corrupted(Damage(file: path, offset: head.chunksEnd, expected: expected, found: "something else"))
     }
-    guard bytes.byteCount >= 4 else { throw damage("a table of chunks") }
+    guard bytes.byteCount >= 4 else { throw damage(expected: "a table of chunks") }
     let checksum = bytes.trailingChecksum(Checksum(file: file, offset: head.chunksEnd))
-    guard checksum.isCorrect else { throw damage("a table with checksum \(checksum.computed)") }
+    guard checksum.isCorrect else { throw damage(expected: "a table with checksum \(checksum.computed)") }
     let entries = bytes.extracting(droppingLast: 4)
     var reader = ByteReader(entries)
     var chunks: [BlobChunk] = []
@@ -138,11 +138,13 @@ enum BlobTable {
     var end = UInt64(BlobFormat.pageBytes)
     while let offset = reader.uint64(), let stored = reader.uint32(), let checksum = reader.uint32() {
       // A crafted table must not cause reads outside the file or large allocations.
-      guard offset == end, stored <= BlobFormat.chunkBytes else { throw damage("chunks one after the other") }
+      guard offset == end, stored <= BlobFormat.chunkBytes else {
+        throw damage(expected: "chunks one after the other")
+      }
       end += UInt64(BlobFormat.chunkHeadBytes) + UInt64(stored)
       chunks.append(BlobChunk(offset: offset, storedBytes: stored, checksum: checksum))
     }
-    guard end == head.chunksEnd else { throw damage("chunks up to \(head.chunksEnd)") }
+    guard end == head.chunksEnd else { throw damage(expected: "chunks up to \(head.chunksEnd)") }
     return chunks
   }
 }

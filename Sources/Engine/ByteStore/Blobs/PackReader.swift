@@ -25,12 +25,12 @@ final class PackReader: Sendable {
   func file(_ number: UInt64) throws(ByteStoreError) -> PackFile {
     if let file = files.withLock({ $0[number] }) { return file }
     guard let file = try folder.open(.pack(number)) else {
-      throw folder.damage(.pack(number), 0, expected: "a pack that a record names", found: "no such file")
+      throw folder.damage(.pack(number), at: 0, expected: "a pack that a record names", found: "no such file")
     }
     let page = try system { () throws(SystemFailure) in try file.readAll(BlobFormat.pageBytes, at: 0) }
     let head = try PackHead(decoding: page.rawSpan, file: file.path)
     guard head.number == number else {
-      throw folder.damage(.pack(number), 32, expected: "pack \(number)", found: "pack \(head.number)")
+      throw folder.damage(.pack(number), at: 32, expected: "pack \(number)", found: "pack \(head.number)")
     }
     let pack = PackFile(file: file, fileID: head.fileID)
     return files.withLock { files in

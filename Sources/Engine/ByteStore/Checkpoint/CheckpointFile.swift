@@ -52,18 +52,18 @@ package final class CheckpointFile: Sendable {
     guard header.storeID == storeID else {
       throw .foreignFile(file: file.path, expected: storeID, found: header.storeID)
     }
-    func damage(_ offset: UInt64, _ expected: String, found: String) -> ByteStoreError {
+    func damage(at offset: UInt64, expected: String, found: String) -> ByteStoreError {
       .corrupted(Damage(file: file.path, offset: offset, expected: expected, found: found))
     }
     guard header.fileID == entry.fileID, header.number == entry.number else {
       throw damage(
-        16, "checkpoint \(entry.number.value) with id \(entry.fileID)",
+        at: 16, expected: "checkpoint \(entry.number.value) with id \(entry.fileID)",
         found: "checkpoint \(header.number.value) with id \(header.fileID)")
     }
     let size: UInt64
     do throws(SystemFailure) { size = try file.size() } catch { throw .system(error) }
     guard header.fileBytes == entry.bytes, size == entry.bytes else {
-      throw damage(0, "a file of \(entry.bytes) bytes", found: "\(size) bytes")
+      throw damage(at: 0, expected: "a file of \(entry.bytes) bytes", found: "\(size) bytes")
     }
   }
 
@@ -94,17 +94,17 @@ package final class CheckpointFile: Sendable {
   private func check(
     _ bytes: [UInt8], _ region: CheckpointRegion, at offset: UInt64
   ) throws(ByteStoreError) {
-    func damage(_ expected: String, _ found: String) -> ByteStoreError {
+    func damage(expected: String, found: String) -> ByteStoreError {
       .corrupted(Damage(file: path, offset: offset, expected: expected, found: found))
     }
     guard bytes.count == CheckpointFormat.pageBytes else {
-      throw damage("a page of \(CheckpointFormat.pageBytes) bytes", "\(bytes.count) bytes")
+      throw damage(expected: "a page of \(CheckpointFormat.pageBytes) bytes", found: "\(bytes.count) bytes")
     }
     try bytes.rawSpan.checkPage(file: header.fileID, offset: offset, path: path, broken: brokenRule)
     var trailer = ByteReader(bytes.rawSpan.extracting(droppingFirst: CheckpointFormat.payloadBytes))
     let kind = trailer.uint32()
     guard kind == region.rawValue else {
-      throw damage("a page of region \(region.rawValue)", "one of region \(kind ?? 0)")
+      throw damage(expected: "a page of region \(region.rawValue)", found: "one of region \(kind ?? 0)")
     }
   }
 
@@ -163,7 +163,7 @@ package final class CheckpointFile: Sendable {
   }
 
   /// The error for a file whose checksums are valid but whose content is not as expected.
-  package func damage(_ expected: String, _ found: String) -> ByteStoreError {
+  package func damage(expected: String, found: String) -> ByteStoreError {
     .corrupted(Damage(file: path, offset: 0, expected: expected, found: found))
   }
 

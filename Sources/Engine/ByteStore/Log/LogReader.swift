@@ -58,7 +58,7 @@ package struct LogReader: ~Escapable {
       switch frame.header.kind {
       case .commit:
         guard let commit = CommitBody(decoding: Array(copying: body(of: frame))) else {
-          throw damage(at: frame.offset, "a commit's operations", found: "bytes that are invalid")
+          throw damage(at: frame.offset, expected: "a commit's operations", found: "bytes that are invalid")
         }
         try apply(commit)
         ending.lastStamp = max(ending.lastStamp, commit.stamp)
@@ -130,14 +130,14 @@ package struct LogReader: ~Escapable {
   /// A log gets its full size before any other file refers to it, so a shorter file was truncated.
   private func checkSize(recordedEnd: UInt64?) throws(ByteStoreError) {
     guard fileBytes == header.capacity else {
-      throw damage(at: fileBytes, "a file of \(header.capacity) bytes", found: "\(fileBytes) bytes")
+      throw damage(at: fileBytes, expected: "a file of \(header.capacity) bytes", found: "\(fileBytes) bytes")
     }
     if let recordedEnd, recordedEnd > header.capacity || recordedEnd < UInt64(LogFormat.pageBytes) {
-      throw damage(at: header.capacity, "room for the recorded end \(recordedEnd)", found: "none")
+      throw damage(at: header.capacity, expected: "room for the recorded end \(recordedEnd)", found: "none")
     }
     let bytesNeeded = recordedEnd ?? header.capacity
     guard UInt64(bytes.byteCount) >= bytesNeeded else {
-      throw damage(at: UInt64(bytes.byteCount), "\(bytesNeeded) bytes", found: "fewer")
+      throw damage(at: UInt64(bytes.byteCount), expected: "\(bytesNeeded) bytes", found: "fewer")
     }
   }
 
@@ -146,11 +146,12 @@ package struct LogReader: ~Escapable {
   ) throws(ByteStoreError) {
     guard ending.length == recorded.length else {
       throw damage(
-        at: ending.length, "a frame, as the log is recorded to end at \(recorded.length)", found: "none")
+        at: ending.length, expected: "a frame, as the log is recorded to end at \(recorded.length)",
+        found: "none")
     }
     guard ending.lastSequence == recorded.sequence else {
       throw damage(
-        at: ending.length, "commits up to \(recorded.sequence.value)",
+        at: ending.length, expected: "commits up to \(recorded.sequence.value)",
         found: "commits up to \(ending.lastSequence.value)")
     }
   }
@@ -161,7 +162,7 @@ package struct LogReader: ~Escapable {
       guard let later = frameHeader(at: offset), isEvidence(later, beyond: end) else { continue }
       throw damage(
         at: end,
-        "a frame, as the one at \(offset) follows a sync up to \(later.durableThrough)",
+        expected: "a frame, as the one at \(offset) follows a sync up to \(later.durableThrough)",
         found: "bytes that do not decode")
     }
   }
@@ -176,7 +177,7 @@ package struct LogReader: ~Escapable {
     UInt64(bytes.extracting(droppingFirst: Int(end)).byteCountWithoutZeros)
   }
 
-  private func damage(at offset: UInt64, _ expected: String, found: String) -> ByteStoreError {
+  private func damage(at offset: UInt64, expected: String, found: String) -> ByteStoreError {
     .corrupted(Damage(file: path, offset: offset, expected: expected, found: found))
   }
 }

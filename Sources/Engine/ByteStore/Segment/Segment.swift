@@ -75,7 +75,7 @@ package final class Segment: Sendable {
     } catch {
       guard error.isMissingOrNotAFile else { throw .system(error) }
       let found = error.obstacleDescription
-      throw damage(0, "a segment that the manifest names", found: found)
+      throw damage(at: 0, expected: "a segment that the manifest names", found: found)
     }
     let start = estimatedDataStart
     let end = start + UInt64(pages * SegmentFormat.pageBytes)
@@ -113,12 +113,13 @@ package final class Segment: Sendable {
     }
     guard header.fileID == fileID, header.number == number else {
       throw damage(
-        16, "segment \(number.value) with id \(fileID)",
+        at: 16, expected: "segment \(number.value) with id \(fileID)",
         found: "segment \(header.number.value) with id \(header.fileID)")
     }
     guard header.pages == pages, header.fileBytes == entry.bytes, size == entry.bytes else {
       throw damage(
-        84, "\(pages) pages in \(entry.bytes) bytes", found: "\(header.pages) pages in \(size) bytes")
+        at: 84, expected: "\(pages) pages in \(entry.bytes) bytes",
+        found: "\(header.pages) pages in \(size) bytes")
     }
     let dictionary = try checked(
       header.dictionaryBytes, at: UInt64(SegmentFormat.pageBytes), expected: header.dictionaryCRC,
@@ -131,7 +132,9 @@ package final class Segment: Sendable {
     guard runs.reduce(UInt64(0), { $0 + UInt64($1) }) == UInt64(header.runPages),
       runs.allSatisfy({ (1...SegmentFormat.runPagesMax).contains(Int($0)) })
     else {
-      throw damage(header.offset(ofPage: header.pages), "runs of \(header.runPages) pages", found: "others")
+      throw damage(
+        at: header.offset(ofPage: header.pages), expected: "runs of \(header.runPages) pages", found: "others"
+      )
     }
     return Opened(file, header, dictionary: EntryDictionary(dictionary), runTable: runs)
   }
@@ -143,7 +146,7 @@ package final class Segment: Sendable {
     var checksum = Checksum(file: fileID, offset: offset, broken: platform.brokenRule)
     checksum.update(bytes.rawSpan)
     guard bytes.count == count, checksum.value == expected || platform.brokenRule == .checkPages else {
-      throw damage(offset, "\(what) with checksum \(expected)", found: "\(checksum.value)")
+      throw damage(at: offset, expected: "\(what) with checksum \(expected)", found: "\(checksum.value)")
     }
     return bytes
   }
@@ -308,7 +311,7 @@ package final class Segment: Sendable {
       else { throw badEntry(location, opened) }
     }
     guard entries == opened.header.entries else {
-      throw damage(68, "\(opened.header.entries) entries", found: "\(entries)")
+      throw damage(at: 68, expected: "\(opened.header.entries) entries", found: "\(entries)")
     }
   }
 
@@ -332,7 +335,7 @@ package final class Segment: Sendable {
       }
     } catch {
       guard error.code == 0 else { throw .system(error) }
-      throw damage(offset, what, found: "the end of the file")
+      throw damage(at: offset, expected: what, found: "the end of the file")
     }
   }
 
@@ -344,7 +347,7 @@ package final class Segment: Sendable {
     for index in 0..<count {
       let offset = index * SegmentFormat.pageBytes
       guard offset + SegmentFormat.pageBytes <= bytes.count else {
-        throw damage(start + UInt64(offset), "a page", found: "the end of the file")
+        throw damage(at: start + UInt64(offset), expected: "a page", found: "the end of the file")
       }
       try check(
         bytes.rawSpan.extracting(offset..<offset + SegmentFormat.pageBytes), at: start + UInt64(offset))
@@ -358,7 +361,7 @@ package final class Segment: Sendable {
     guard page + pages <= self.pages, pages <= SegmentFormat.runPagesMax else { throw badEntry(at: offset) }
     let run = try bytes(count, at: offset, of: opened.file)
     guard run.count == count else {
-      throw damage(offset, "a run of \(pages) pages", found: "the end of the file")
+      throw damage(at: offset, expected: "a run of \(pages) pages", found: "the end of the file")
     }
     try check(run.rawSpan, at: offset)
     return run
@@ -377,10 +380,10 @@ package final class Segment: Sendable {
   }
 
   private func badEntry(at offset: UInt64) -> ByteStoreError {
-    damage(offset, "an entry", found: "bytes that are invalid")
+    damage(at: offset, expected: "an entry", found: "bytes that are invalid")
   }
 
-  private func damage(_ offset: UInt64, _ expected: String, found: String) -> ByteStoreError {
+  private func damage(at offset: UInt64, expected: String, found: String) -> ByteStoreError {
     .corrupted(Damage(file: path, offset: offset, expected: expected, found: found))
   }
 }

@@ -74,8 +74,10 @@ final class CommitPipeline: Sendable {
       var resolved = try resolve(request, bases, isCurrent: isCurrent, order: order, at: time)
       let feed = order.feed
       do throws(DocumentStoreError) {
-        let encoded = try encode(&resolved, &order, at: time)
-        return try log(encoded, resolved, request: request, order: &order, at: time)
+        return try translatingErrors { () throws(ByteStoreError) in
+          let encoded = try encode(&resolved, &order, at: time)
+          return try log(encoded, resolved, request: request, order: &order, at: time)
+        }
       } catch {
         // The commit failed before it got a place in the order. Its feed entry is therefore undone.
         order.feed = feed
@@ -142,9 +144,7 @@ final class CommitPipeline: Sendable {
   }
 
   private func record(_ target: CommitRequest.Target) throws(DocumentStoreError) -> [UInt8]? {
-    do throws(ByteStoreError) { return try bytes.value(for: target.key) } catch {
-      throw DocumentStoreError(error)
-    }
+    try translatingErrors { () throws(ByteStoreError) in try bytes.value(for: target.key) }
   }
 
   private func document(
@@ -225,12 +225,10 @@ final class CommitPipeline: Sendable {
   }
 
   private func isStored(_ record: [UInt8]?, _ key: [UInt8]) throws(DocumentStoreError) -> Bool {
-    do throws(ByteStoreError) {
-      let isSame = try bytes.withValue(for: key) { stored in record?.rawSpan.isSame(as: stored) ?? false }
-      return isSame ?? (record == nil)
-    } catch {
-      throw DocumentStoreError(error)
+    let isSame = try translatingErrors { () throws(ByteStoreError) in
+      try bytes.withValue(for: key) { stored in record?.rawSpan.isSame(as: stored) ?? false }
     }
+    return isSame ?? (record == nil)
   }
 
   // MARK: 4. Encode
@@ -243,45 +241,41 @@ final class CommitPipeline: Sendable {
 
   private func encode(
     _ resolved: inout Resolved, _ order: inout CommitOrder, at time: StoredTimestamp
-  ) throws(DocumentStoreError) -> Encoded {
+  ) throws(ByteStoreError) -> Encoded {
     var encoder = RecordEncoder(shapes: layer.shapes, room: order.takeRecordBuffer())
     defer { order.recycle(recordBuffer: encoder.bytes) }
-    do throws(ByteStoreError) {
-      var bytes = 0
-      var records: [Range<Int>?] = []
-      records.reserveCapacity(resolved.changes.count)
-      for place in resolved.changes.indices {
-        let key = resolved.changes[place].key
-        let record = resolved.changes[place].after.map { encoder.append($0) }
-        resolved.changes[place].recordBytes = record?.count ?? 0
-        bytes += record.map { Batch.bytes(ofPutOf: $0.count, for: key) } ?? Batch.bytes(ofRemovalOf: key)
-        // Small mutations of large documents can exceed the size limit of a commit. The encoding stops as
-        // soon as they do.
-        try Batch.check(bytes: bytes)
-        records.append(record)
-      }
-      let shapes = layer.shapes.definitionsDue(for: encoder.used)
-      let definitions = shapes.map { (key: Shape.key($0.id), value: $0.definition) }
-      let entry = feedEntry(resolved.changes, records, bytes: encoder.bytes, feed: &order.feed, at: time)
-      resolved.feedBytes = entry.first?.value.count
-      for put in definitions + entry { bytes += Batch.bytes(ofPutOf: put.value.count, for: put.key) }
-      var batch = Batch(stamp: UInt64(bitPattern: time.microseconds), bytes: bytes)
-      for (key, value) in definitions { try batch.put(value, for: key) }
-      for (place, record) in records.enumerated() {
-        let key = resolved.changes[place].key
-        if let record {
-          try batch.put(encoder.bytes.rawSpan.extracting(record), for: key)
-        } else {
-          try batch.remove(key)
-        }
-      }
-      // The feed entry follows the documents. The apply step expects the ordinals of the shapes first and
-      // then those of the documents.
-      for (key, value) in entry { try batch.put(value, for: key) }
-      return Encoded(batch: batch, shapes: shapes.map(\.id))
-    } catch {
-      throw DocumentStoreError(error)
+    var bytes = 0
+    var records: [Range<Int>?] = []
+    records.reserveCapacity(resolved.changes.count)
+    for place in resolved.changes.indices {
+      let key = resolved.changes[place].key
+      let record = resolved.changes[place].after.map { encoder.append($0) }
+      resolved.changes[place].recordBytes = record?.count ?? 0
+      bytes += record.map { Batch.bytes(ofPutOf: $0.count, for: key) } ?? Batch.bytes(ofRemovalOf: key)
+      // Small mutations of large documents can exceed the size limit of a commit. The encoding stops as
+      // soon as they do.
+      try Batch.check(bytes: bytes)
+      records.append(record)
     }
+    let shapes = layer.shapes.definitionsDue(for: encoder.used)
+    let definitions = shapes.map { (key: Shape.key($0.id), value: $0.definition) }
+    let entry = feedEntry(resolved.changes, records, bytes: encoder.bytes, feed: &order.feed, at: time)
+    resolved.feedBytes = entry.first?.value.count
+    for put in definitions + entry { bytes += Batch.bytes(ofPutOf: put.value.count, for: put.key) }
+    var batch = Batch(stamp: UInt64(bitPattern: time.microseconds), bytes: bytes)
+    for (key, value) in definitions { try batch.put(value, for: key) }
+    for (place, record) in records.enumerated() {
+      let key = resolved.changes[place].key
+      if let record {
+        try batch.put(encoder.bytes.rawSpan.extracting(record), for: key)
+      } else {
+        try batch.remove(key)
+      }
+    }
+    // The feed entry follows the documents. The apply step expects the ordinals of the shapes first and
+    // then those of the documents.
+    for (key, value) in entry { try batch.put(value, for: key) }
+    return Encoded(batch: batch, shapes: shapes.map(\.id))
   }
 
   /// The commit's entry in the change feed and the new state of the feed. Empty if the feed is inactive or if
@@ -307,19 +301,15 @@ final class CommitPipeline: Sendable {
   private func log(
     _ encoded: Encoded, _ resolved: Resolved, request: CommitRequest, order: inout CommitOrder,
     at time: StoredTimestamp
-  ) throws(DocumentStoreError) -> CommitInProgress {
-    do throws(ByteStoreError) {
-      let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes)
-      let commit = try bytes.enqueue(
-        encoded.batch, durability: durability(of: request), note: effects, dependencies: resolved.dependencies
-      )
-      let number = order.begin(commit, resolved.changes, at: time)
-      return CommitInProgress(
-        request: request, time: time, changes: resolved.changes, commit: commit, number: number,
-        feedBytes: resolved.feedBytes, isFeedTrimDue: resolved.feedBytes != nil && order.feed.isTrimDue)
-    } catch {
-      throw DocumentStoreError(error)
-    }
+  ) throws(ByteStoreError) -> CommitInProgress {
+    let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes)
+    let commit = try bytes.enqueue(
+      encoded.batch, durability: durability(of: request), note: effects, dependencies: resolved.dependencies
+    )
+    let number = order.begin(commit, resolved.changes, at: time)
+    return CommitInProgress(
+      request: request, time: time, changes: resolved.changes, commit: commit, number: number,
+      feedBytes: resolved.feedBytes, isFeedTrimDue: resolved.feedBytes != nil && order.feed.isTrimDue)
   }
 
   private func durability(of request: CommitRequest) -> Durability {
@@ -354,23 +344,22 @@ final class CommitPipeline: Sendable {
     let request = try CommitRequest([])
     let inProgress = try order.withLock(when: { $0.isOpen }) { order throws(DocumentStoreError) in
       let time = try order.nextTime(clock)
-      let batch = try batch(puts(&order.feed), removing: keys, at: time)
-      return try log(Encoded(batch: batch, shapes: []), Resolved(), request: request, order: &order, at: time)
+      return try translatingErrors { () throws(ByteStoreError) in
+        let batch = try batch(puts(&order.feed), removing: keys, at: time)
+        let encoded = Encoded(batch: batch, shapes: [])
+        return try log(encoded, Resolved(), request: request, order: &order, at: time)
+      }
     }
     _ = try finish(inProgress)
   }
 
   private func batch(
     _ puts: [(key: [UInt8], value: [UInt8])], removing keys: [[UInt8]], at time: StoredTimestamp
-  ) throws(DocumentStoreError) -> Batch {
-    do throws(ByteStoreError) {
-      var batch = Batch(stamp: UInt64(bitPattern: time.microseconds))
-      for (key, value) in puts { try batch.put(value, for: key) }
-      for key in keys { try batch.remove(key) }
-      return batch
-    } catch {
-      throw DocumentStoreError(error)
-    }
+  ) throws(ByteStoreError) -> Batch {
+    var batch = Batch(stamp: UInt64(bitPattern: time.microseconds))
+    for (key, value) in puts { try batch.put(value, for: key) }
+    for key in keys { try batch.remove(key) }
+    return batch
   }
 
   // MARK: Transactions

@@ -177,6 +177,14 @@ extension DocumentStoreError {
   }
 }
 
+/// Runs `body` and translates an error of the byte store to an error of the document store.
+@inline(__always)
+package func translatingErrors<Result: ~Copyable>(
+  _ body: () throws(ByteStoreError) -> Result
+) throws(DocumentStoreError) -> Result {
+  do throws(ByteStoreError) { return try body() } catch { throw DocumentStoreError(error) }
+}
+
 extension StorageEvidence {
   fileprivate func adding(_ failure: SystemFailure) -> StorageEvidence {
     var evidence = self

@@ -421,11 +421,10 @@ final class QueryRun {
 
   /// Reads the document's record into the buffer. Returns false if the document does not exist.
   private func read(_ ordinal: UInt32) throws(DocumentStoreError) -> Bool {
-    do throws(ByteStoreError) {
-      guard try snapshot.read(ordinal, into: &pooled.buffer) else { return false }
-    } catch {
-      throw DocumentStoreError(error)
+    let exists = try translatingErrors { () throws(ByteStoreError) in
+      try snapshot.read(ordinal, into: &pooled.buffer)
     }
+    guard exists else { return false }
     work.documentsRead += 1
     return true
   }
@@ -438,17 +437,14 @@ final class QueryRun {
     var problem: DocumentStoreError?
     var read = 0
     defer { work.documentsRead += read }
-    let isComplete: Bool
-    do throws(ByteStoreError) {
-      isComplete = try snapshot.forEach(ordinals, using: &pooled.buffer) { ordinal, key, record in
+    let isComplete = try translatingErrors { () throws(ByteStoreError) in
+      try snapshot.forEach(ordinals, using: &pooled.buffer) { ordinal, key, record in
         read += 1
         do throws(DocumentStoreError) { return try body(ordinal, Entry(key, record)) } catch {
           problem = error
           return false
         }
       }
-    } catch {
-      throw DocumentStoreError(error)
     }
     if let problem { throw problem }
     return isComplete

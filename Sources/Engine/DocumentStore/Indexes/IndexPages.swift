@@ -138,9 +138,7 @@ struct CheckpointTree: OrderedIndexPageSource {
   let path: String
 
   func payload(ofPage page: Int) throws(DocumentStoreError) -> [UInt8] {
-    do throws(ByteStoreError) { return try file.payload(region, page) } catch {
-      throw DocumentStoreError(error)
-    }
+    try translatingErrors { () throws(ByteStoreError) in try file.payload(region, page) }
   }
 
   func startReading(_ page: Int) { file.startReading(region, page) }

@@ -11,11 +11,10 @@ extension DocumentStore {
     var ids: [String] = []
     var cursor = try names.cursor()
     while try cursor.next() {
-      do throws(ByteStoreError) {
-        guard try snapshot.read(cursor.ordinal, into: &pooled.buffer) else { continue }
-      } catch {
-        throw DocumentStoreError(error)
+      let exists = try translatingErrors { () throws(ByteStoreError) in
+        try snapshot.read(cursor.ordinal, into: &pooled.buffer)
       }
+      guard exists else { continue }
       let key = pooled.buffer.withEntry { key, _ in [UInt8](copying: key) }
       guard let id = DocumentKey.decode(key)?.collectionID else { continue }
       if !ids.contains(where: { $0.isSameUTF8(as: id) }) { ids.append(id) }

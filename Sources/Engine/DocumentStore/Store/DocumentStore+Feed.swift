@@ -159,7 +159,7 @@ extension DocumentStore {
   }
 
   private func value(_ key: [UInt8]) throws(DocumentStoreError) -> [UInt8]? {
-    do throws(ByteStoreError) { return try bytes.value(for: key) } catch { throw DocumentStoreError(error) }
+    try translatingErrors { () throws(ByteStoreError) in try bytes.value(for: key) }
   }
 
   private func feedDamage(_ what: String) -> DocumentStoreError {

@@ -332,14 +332,12 @@ extension DocumentStore {
     defer { snapshot.recycle(pooled) }
     for start in stride(from: 0, to: ordinals.count, by: 256) {
       let batch = Array(ordinals[start..<min(start + 256, ordinals.count)])
-      do throws(ByteStoreError) {
-        let isComplete = try snapshot.forEach(batch, using: &pooled.buffer) { ordinal, key, record in
+      let isComplete = try translatingErrors { () throws(ByteStoreError) in
+        try snapshot.forEach(batch, using: &pooled.buffer) { ordinal, key, record in
           body(ordinal, key, record)
         }
-        guard isComplete else { return }
-      } catch {
-        throw DocumentStoreError(error)
       }
+      guard isComplete else { return }
     }
   }
 
@@ -356,6 +354,6 @@ extension DocumentStore {
   func readAll(
     _ snapshot: Snapshot, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Void
   ) throws(DocumentStoreError) {
-    do throws(ByteStoreError) { try snapshot.forEach(body) } catch { throw DocumentStoreError(error) }
+    try translatingErrors { () throws(ByteStoreError) in try snapshot.forEach(body) }
   }
 }

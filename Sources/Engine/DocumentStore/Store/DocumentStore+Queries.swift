@@ -24,10 +24,8 @@ extension DocumentStore {
 
   /// Whether a document exists, even if its record cannot be decoded.
   package func holdsDocument(at path: DocumentPath) throws(DocumentStoreError) -> Bool {
-    do throws(ByteStoreError) {
-      return try bytes.withValue(for: DocumentKey.encode(path)) { _ in true } ?? false
-    } catch {
-      throw DocumentStoreError(error)
+    try translatingErrors { () throws(ByteStoreError) in
+      try bytes.withValue(for: DocumentKey.encode(path)) { _ in true } ?? false
     }
   }
 
@@ -73,13 +71,11 @@ extension DocumentStore {
     at path: DocumentPath, _ body: (borrowing DocumentView) -> Result
   ) throws(DocumentStoreError) -> Result? {
     let key = DocumentKey.encode(path)
-    do throws(ByteStoreError) {
-      return try bytes.withValue(for: key) { record in
+    return try translatingErrors { () throws(ByteStoreError) in
+      try bytes.withValue(for: key) { record in
         let shapes = indexes.shapes.table.bytes
         return body(DocumentView(key: key.rawSpan, record: record, shapes: shapes.rawSpan))
       }
-    } catch {
-      throw DocumentStoreError(error)
     }
   }
 
@@ -311,11 +307,7 @@ extension DocumentStore {
   func byteSnapshot<Result>(
     alongside body: () -> Result
   ) throws(DocumentStoreError) -> (Snapshot, Result) {
-    do throws(ByteStoreError) {
-      return try bytes.snapshot(alongside: body)
-    } catch {
-      throw DocumentStoreError(error)
-    }
+    try translatingErrors { () throws(ByteStoreError) in try bytes.snapshot(alongside: body) }
   }
 }
 

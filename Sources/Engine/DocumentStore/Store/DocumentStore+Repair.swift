@@ -9,16 +9,14 @@ extension DocumentStore {
   package static func check(
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> CheckReport {
-    do throws(ByteStoreError) {
-      return try RecordInspector(ShapeDictionary()).report { inspector throws(ByteStoreError) in
+    try translatingErrors { () throws(ByteStoreError) in
+      try RecordInspector(ShapeDictionary()).report { inspector throws(ByteStoreError) in
         try ByteStore.check(
           path, platform: platform,
           upperLayer: UpperLayerCheck(
             inspect: inspector.problem(of:_:), findBlobs: inspector.blobs,
             restore: IndexSet.definitions(in:)), progress: progress)
       }
-    } catch {
-      throw DocumentStoreError(error)
     }
   }
 
@@ -26,14 +24,12 @@ extension DocumentStore {
   package func check(
     progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> CheckReport {
-    do throws(ByteStoreError) {
-      return try RecordInspector(indexes.shapes).report { inspector throws(ByteStoreError) in
+    try translatingErrors { () throws(ByteStoreError) in
+      try RecordInspector(indexes.shapes).report { inspector throws(ByteStoreError) in
         try bytes.check(
           upperLayer: UpperLayerCheck(inspect: inspector.problem(of:_:), findBlobs: inspector.blobs),
           progress: progress)
       }
-    } catch {
-      throw DocumentStoreError(error)
     }
   }
 
@@ -46,8 +42,8 @@ extension DocumentStore {
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
   ) throws(DocumentStoreError) -> DocumentSalvageReport {
     var declared: [IndexDefinition]?
-    do throws(ByteStoreError) {
-      let report = try ByteStore.salvage(
+    let report = try translatingErrors { () throws(ByteStoreError) in
+      try ByteStore.salvage(
         path, platform: platform,
         restore: { pages in
           if let found = IndexSet.declaredIndexes(in: pages) {
@@ -55,12 +51,10 @@ extension DocumentStore {
           }
           return IndexSet.definitions(in: pages)
         }, judge: RecordInspector(ShapeDictionary()), progress: progress)
-      // A store that never needed a checkpoint has no indexes on disk.
-      if declared == nil, report.checkpoint == .whole { declared = [] }
-      return DocumentSalvageReport(bytes: report, declaredIndexes: declared)
-    } catch {
-      throw DocumentStoreError(error)
     }
+    // A store that never needed a checkpoint has no indexes on disk.
+    if declared == nil, report.checkpoint == .whole { declared = [] }
+    return DocumentSalvageReport(bytes: report, declaredIndexes: declared)
   }
 }
 

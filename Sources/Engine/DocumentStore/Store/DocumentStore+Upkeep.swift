@@ -31,7 +31,7 @@ extension DocumentStore {
   package func contentByteCount() throws(DocumentStoreError) -> UInt64 { try contentUsage().bytes }
 
   private func contentUsage() throws(DocumentStoreError) -> BlobStore.Usage {
-    do throws(ByteStoreError) { return try bytes.blobs.usage() } catch { throw DocumentStoreError(error) }
+    try translatingErrors { () throws(ByteStoreError) in try bytes.blobs.usage() }
   }
 
   /// Writes a backup to `directory`, which must be new or empty. The backup contains the documents of one
@@ -69,10 +69,8 @@ extension DocumentStore {
 
   /// Returns when all previous commits are durable, buffered ones included.
   package func sync() throws(DocumentStoreError) {
-    do throws(ByteStoreError) {
+    _ = try translatingErrors { () throws(ByteStoreError) in
       try bytes.commit(Batch(stamp: bytes.lastStamp), durability: .synced)
-    } catch {
-      throw DocumentStoreError(error)
     }
   }
 
@@ -80,7 +78,7 @@ extension DocumentStore {
   /// reclaim disk space. Also shrinks the recycled log files and the reserve. Unreadable segments are left
   /// unchanged and appear in the statistics. A failure loses no data.
   public func compact() throws(DocumentStoreError) {
-    do throws(ByteStoreError) { try bytes.flush(.everything) } catch { throw DocumentStoreError(error) }
+    try translatingErrors { () throws(ByteStoreError) in try bytes.flush(.everything) }
   }
 }
 

@@ -139,7 +139,7 @@ public final class DocumentStore: Sendable {
     byteOptions.cacheBytesMax = options.cacheBytesMax
     let layer = CommitLayer()
     byteOptions.upperLayer = layer
-    do throws(ByteStoreError) {
+    return try translatingErrors { () throws(ByteStoreError) in
       let bytes = try ByteStore.open(path, options: byteOptions, platform: platform)
       // If the last commit has the greatest valid time, the store can be read but accepts no commits.
       let isTime = Int64(exactly: bytes.lastStamp).flatMap(StoredTimestamp.init(microseconds:)) != nil
@@ -158,8 +158,6 @@ public final class DocumentStore: Sendable {
         bytes.abandon()
         throw error
       }
-    } catch {
-      throw DocumentStoreError(error)
     }
   }
 
@@ -168,7 +166,7 @@ public final class DocumentStore: Sendable {
   public func close() throws(DocumentStoreError) {
     live.end()
     stopSweeping()
-    do throws(ByteStoreError) { try bytes.close() } catch { throw DocumentStoreError(error) }
+    try translatingErrors { () throws(ByteStoreError) in try bytes.close() }
   }
 
   /// A report of what recovery found and dropped during the open.
@@ -206,11 +204,7 @@ public final class DocumentStore: Sendable {
   }
 
   private func record(at path: DocumentPath) throws(DocumentStoreError) -> [UInt8]? {
-    do throws(ByteStoreError) {
-      return try bytes.value(for: DocumentKey.encode(path))
-    } catch {
-      throw DocumentStoreError(error)
-    }
+    try translatingErrors { () throws(ByteStoreError) in try bytes.value(for: DocumentKey.encode(path)) }
   }
 
   // MARK: Writing

@@ -48,10 +48,8 @@ public final class StoreSnapshot: Sendable {
   private static func pinned<Result>(
     _ store: DocumentStore, alongside body: () -> Result
   ) throws(DocumentStoreError) -> (Snapshot, Result) {
-    do throws(ByteStoreError) {
-      return try store.bytes.pinnedSnapshot(alongside: body)
-    } catch {
-      throw DocumentStoreError(error)
+    try translatingErrors { () throws(ByteStoreError) in
+      try store.bytes.pinnedSnapshot(alongside: body)
     }
   }
 
@@ -59,7 +57,7 @@ public final class StoreSnapshot: Sendable {
   public func close() { state.withLock { $0 = nil } }
 
   private func opened() throws(DocumentStoreError) -> State {
-    do throws(ByteStoreError) { try store.bytes.checkReadable() } catch { throw DocumentStoreError(error) }
+    try translatingErrors { () throws(ByteStoreError) in try store.bytes.checkReadable() }
     guard let state = state.withLock({ $0 }) else {
       throw DocumentStoreError(.closed(directory: store.path))
     }
@@ -76,11 +74,10 @@ public final class StoreSnapshot: Sendable {
     let snapshot = try opened().snapshot
     let pooled = snapshot.takeBuffer()
     defer { snapshot.recycle(pooled) }
-    do throws(ByteStoreError) {
-      guard try snapshot.read(DocumentKey.encode(path), into: &pooled.buffer) else { return nil }
-    } catch {
-      throw DocumentStoreError(error)
+    let exists = try translatingErrors { () throws(ByteStoreError) in
+      try snapshot.read(DocumentKey.encode(path), into: &pooled.buffer)
     }
+    guard exists else { return nil }
     do throws(RecordError) {
       return try StoredDocument(path: path, record: pooled.buffer.bytes, shapes: store.indexes.shapes.table)
     } catch {

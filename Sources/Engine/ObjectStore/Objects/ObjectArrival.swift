@@ -49,8 +49,7 @@ package final class ObjectArrival {
   /// the first damaged piece; the transfer resumes from there. If this throws, the only valid next call is
   /// `cancel`.
   package func rereadStaged() throws(DocumentStoreError) -> Bool {
-    var piece: [UInt8]?
-    try wrapped { writer throws(ByteStoreError) in piece = try writer.rereadStaged() }
+    let piece = try wrapped { writer throws(ByteStoreError) in try writer.rereadStaged() }
     if let piece { md5.update(piece.rawSpan) }
     isRereadingStaged = piece != nil
     if !isRereadingStaged, stored.bytesRecorded > writer.byteCount {
@@ -90,10 +89,7 @@ package final class ObjectArrival {
 
   /// Completes the content; the next call must be `receive`.
   package func finish() throws(DocumentStoreError) -> FinishedBlob {
-    var blob: FinishedBlob?
-    try wrapped { writer throws(ByteStoreError) in blob = try writer.finish() }
-    guard let blob else { preconditionFailure("a content that is finished") }
-    return blob
+    try wrapped { writer throws(ByteStoreError) in try writer.finish() }
   }
 
   /// Stores the content for the object. If changes of the object are pending, stores it only in the separate
@@ -129,10 +125,10 @@ package final class ObjectArrival {
 
   private func end() { objects.state.uploads.end(writer.number) }
 
-  private func wrapped(
-    _ body: (BlobWriter) throws(ByteStoreError) -> Void
-  ) throws(DocumentStoreError) {
-    do throws(ByteStoreError) { try body(writer) } catch {
+  private func wrapped<Result>(
+    _ body: (BlobWriter) throws(ByteStoreError) -> Result
+  ) throws(DocumentStoreError) -> Result {
+    do throws(ByteStoreError) { return try body(writer) } catch {
       isBroken = true
       throw DocumentStoreError(error)
     }

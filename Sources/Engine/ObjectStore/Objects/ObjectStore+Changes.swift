@@ -170,11 +170,8 @@ extension ObjectStore {
         blobs.discard(blob)
         return Hold(id: id)
       }
-      do throws(ByteStoreError) {
-        return Hold(id: id, newPlace: try blobs.keep(blob), damagedPlace: known)
-      } catch {
-        throw DocumentStoreError(error)
-      }
+      let newPlace = try translatingErrors { () throws(ByteStoreError) in try blobs.keep(blob) }
+      return Hold(id: id, newPlace: newPlace, damagedPlace: known)
     } catch {
       blobs.discard(blob)
       collectIfNeeded(state.latches.releaseExclusive(id), id)
@@ -280,20 +277,14 @@ extension ObjectStore {
     let place = dropped.place ?? BlobLocation(byteCount: 0, home: .ownFile)
     state.garbage.withLock { $0.note(place) }
     try syncBuffered()
-    do throws(ByteStoreError) { try blobs.remove(dropped.id, at: place) } catch {
-      throw DocumentStoreError(error)
-    }
+    try translatingErrors { () throws(ByteStoreError) in try blobs.remove(dropped.id, at: place) }
   }
 
   /// Call this before removing a file. A power loss must not restore a record whose file is gone, so buffered
   /// commits are synced first. Throws if the outcome of an earlier commit is unknown, because the record may
   /// survive such a commit.
   func syncBuffered() throws(DocumentStoreError) {
-    do throws(ByteStoreError) {
-      try store.bytes.checkWritable()
-    } catch {
-      throw DocumentStoreError(error)
-    }
+    try translatingErrors { () throws(ByteStoreError) in try store.bytes.checkWritable() }
     if store.options.durability == .buffered { try store.sync() }
   }
 

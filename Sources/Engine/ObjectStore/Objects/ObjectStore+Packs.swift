@@ -79,7 +79,7 @@ extension ObjectStore {
     let doomed = packs.filter { !named.contains($0) }
     try syncBuffered()
     for pack in doomed {
-      do throws(ByteStoreError) { try blobs.removePack(pack) } catch { throw DocumentStoreError(error) }
+      try translatingErrors { () throws(ByteStoreError) in try blobs.removePack(pack) }
       swept.packs += 1
     }
     return doomed
@@ -128,9 +128,7 @@ extension ObjectStore {
   }
 
   private func bytes(ofPack pack: UInt64) throws(DocumentStoreError) -> UInt64 {
-    do throws(ByteStoreError) { return try blobs.bytes(ofPack: pack) } catch {
-      throw DocumentStoreError(error)
-    }
+    try translatingErrors { () throws(ByteStoreError) in try blobs.bytes(ofPack: pack) }
   }
 
   // MARK: Moving

@@ -56,12 +56,10 @@ extension ObjectStore {
       state.garbage.withLock { $0.beginSweep() }
       closeGarbagePack()
     }
-    let inventory: BlobStore.Inventory
-    do throws(ByteStoreError) { inventory = try blobs.inventory() } catch { throw DocumentStoreError(error) }
+    let inventory = try translatingErrors { () throws(ByteStoreError) in try blobs.inventory() }
     try sweepStaged(inventory, &swept)
-    let keepsContents: Bool
-    do throws(ByteStoreError) { keepsContents = try store.bytes.hasQuarantinedOriginals() } catch {
-      throw DocumentStoreError(error)
+    let keepsContents = try translatingErrors { () throws(ByteStoreError) in
+      try store.bytes.hasQuarantinedOriginals()
     }
     for id in inventory.blobs where !keepsContents {
       let hasRecord = try place(of: id) != nil
@@ -151,10 +149,7 @@ extension ObjectStore {
   private func forgetUnlessStaged(_ arrival: StoredArrival) throws(DocumentStoreError) -> Bool {
     let isRemoved = try state.uploads.withClaim(arrival.number) { () throws(DocumentStoreError) in
       let path = ArrivalRecord.path(arrival.number)
-      let staged: [StagedNumber]
-      do throws(ByteStoreError) { staged = try blobs.inventory().staged } catch {
-        throw DocumentStoreError(error)
-      }
+      let staged = try translatingErrors { () throws(ByteStoreError) in try blobs.inventory().staged }
       guard !staged.contains(arrival.number), try store.document(at: path) != nil else { return false }
       try note(.delete(path))
       return true

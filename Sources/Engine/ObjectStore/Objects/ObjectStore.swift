@@ -76,11 +76,7 @@ package struct ObjectStore: Sendable {
   package static func fill(
     _ bytes: inout [UInt8], from reader: BlobReader, at offset: UInt64
   ) throws(DocumentStoreError) {
-    do throws(ByteStoreError) {
-      try reader.fill(&bytes, at: offset)
-    } catch {
-      throw DocumentStoreError(error)
-    }
+    try translatingErrors { () throws(ByteStoreError) in try reader.fill(&bytes, at: offset) }
   }
 
   /// Whether a read has found the content damaged since the store was opened, and no intact copy has been
@@ -88,13 +84,9 @@ package struct ObjectStore: Sendable {
   package func isKnownDamaged(_ id: BlobID) -> Bool { state.isKnownDamaged(id) }
 
   private func open(_ id: BlobID, at place: BlobLocation) throws(DocumentStoreError) -> BlobReader {
-    do throws(ByteStoreError) {
-      let reader = try blobs.reader(id, at: place)
-      reader.onDamage = { [state] in state.noteDamage(of: id) }
-      return reader
-    } catch {
-      throw DocumentStoreError(error)
-    }
+    let reader = try translatingErrors { () throws(ByteStoreError) in try blobs.reader(id, at: place) }
+    reader.onDamage = { [state] in state.noteDamage(of: id) }
+    return reader
   }
 
   private func noted(_ error: DocumentStoreError, of id: BlobID) -> DocumentStoreError {

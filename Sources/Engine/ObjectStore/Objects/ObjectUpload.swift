@@ -48,8 +48,7 @@ package final class ObjectUpload {
   /// the end of these bytes, or at the first damaged piece. If this call throws, the only valid next calls
   /// are `cancel` and `leave`.
   package func rereadStaged() throws(DocumentStoreError) -> [UInt8]? {
-    var piece: [UInt8]?
-    try wrapped { writer throws(ByteStoreError) in piece = try writer.rereadStaged() }
+    let piece = try translatingErrors { () throws(ByteStoreError) in try writer.rereadStaged() }
     if let piece { md5.update(piece) }
     return piece
   }
@@ -58,19 +57,19 @@ package final class ObjectUpload {
   /// `cancel`.
   package func append(_ bytes: [UInt8]) throws(DocumentStoreError) {
     md5.update(bytes)
-    try wrapped { writer throws(ByteStoreError) in try writer.append(bytes.rawSpan) }
+    try translatingErrors { () throws(ByteStoreError) in try writer.append(bytes.rawSpan) }
     try record()
   }
 
   /// Makes the received bytes durable, except an incomplete chunk at the end, and writes the upload's record.
   package func persist() throws(DocumentStoreError) {
-    try wrapped { writer throws(ByteStoreError) in try writer.persist() }
+    try translatingErrors { () throws(ByteStoreError) in try writer.persist() }
     try record()
   }
 
   /// Makes the received bytes durable and closes the file until the upload is resumed.
   package func rest() throws(DocumentStoreError) {
-    try wrapped { writer throws(ByteStoreError) in try writer.rest() }
+    try translatingErrors { () throws(ByteStoreError) in try writer.rest() }
     try record()
   }
 
@@ -95,9 +94,7 @@ package final class ObjectUpload {
   }
 
   func finish(token: String, for queue: ObjectQueue?) throws(DocumentStoreError) -> StoredObject {
-    var blob: FinishedBlob?
-    try wrapped { writer throws(ByteStoreError) in blob = try writer.finish() }
-    guard let blob else { preconditionFailure("a content that is finished") }
+    let blob = try translatingErrors { () throws(ByteStoreError) in try writer.finish() }
     let new = StoredObject(blob, md5: md5.digest, at: path, attributes: attributes, tokens: [token])
     let object = try objects.put(
       blob, new, endsUpload: began == nil ? nil : writer.number, for: queue)
@@ -115,12 +112,6 @@ package final class ObjectUpload {
   /// Ends the use of this instance, but keeps the staged bytes until they expire, so that the upload can be
   /// resumed.
   package func leave() { objects.state.uploads.end(writer.number) }
-
-  private func wrapped(
-    _ body: (BlobWriter) throws(ByteStoreError) -> Void
-  ) throws(DocumentStoreError) {
-    do throws(ByteStoreError) { try body(writer) } catch { throw DocumentStoreError(error) }
-  }
 }
 
 extension ObjectStore {

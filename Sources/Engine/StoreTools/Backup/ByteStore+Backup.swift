@@ -175,7 +175,7 @@ extension ByteStore {
     progress(0)
     try written.forEachEntry { ordinal, key, value throws(ByteStoreError) in
       guard loaded.isOrdinal(ordinal, of: key) else {
-        throw source.damage("the ordinal \(ordinal) for the key of its entry", "another")
+        throw source.damage(expected: "the ordinal \(ordinal) for the key of its entry", found: "another")
       }
       found += 1
       if let blob = contentLocator(key, value) { named.append(blob) }
@@ -183,9 +183,9 @@ extension ByteStore {
     }
     progress(1)
     guard found == frozen.table.keys, loaded.keys == found else {
-      throw source.damage("\(frozen.table.keys) keys", "\(found)")
+      throw source.damage(expected: "\(frozen.table.keys) keys", found: "\(found)")
     }
-    if let broken = loaded.invariantBroken() { throw source.damage("a table", broken) }
+    if let broken = loaded.invariantBroken() { throw source.damage(expected: "a table", found: broken) }
     return named
   }
 

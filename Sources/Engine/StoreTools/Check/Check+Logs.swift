@@ -29,7 +29,7 @@ extension Check {
     defer { file.close() }
     defer { advance(min(file.size, LogFormat.capacityMax), file.name) }
     guard let bytes = try file.read(Int(LogFormat.capacityMax) + 1, at: 0) else {
-      report.add(file.unreadable(0, "a log"))
+      report.add(file.unreadable(at: 0, expected: "a log"))
       return false
     }
     guard let header = try logHeader(bytes, file) else {
@@ -62,18 +62,22 @@ extension Check {
     for gap in scan.gaps {
       report.add(
         file.damage(
-          gap.lowerBound, "a frame, as the log continues", found: "none up to byte \(gap.upperBound)")
+          at: gap.lowerBound, expected: "a frame, as the log continues",
+          found: "none up to byte \(gap.upperBound)")
       )
     }
     for frame in scan.frames where frame.context(in: bytes.rawSpan) == nil {
-      report.add(file.damage(frame.offset, "the context of a log", found: "bytes that are invalid"))
+      report.add(
+        file.damage(at: frame.offset, expected: "the context of a log", found: "bytes that are invalid"))
     }
     let header = UInt64(LogFormat.headerBytes)..<UInt64(LogFormat.pageBytes)
     for range in [header] + scan.unused(bytes.rawSpan) {
       let range = range.clamped(to: 0..<UInt64(bytes.count))
       guard let index = bytes[Int(range.lowerBound)..<Int(range.upperBound)].firstIndex(where: { $0 != 0 })
       else { continue }
-      report.add(file.damage(UInt64(index), "zeros up to byte \(range.upperBound)", found: "something else"))
+      report.add(
+        file.damage(
+          at: UInt64(index), expected: "zeros up to byte \(range.upperBound)", found: "something else"))
     }
   }
 

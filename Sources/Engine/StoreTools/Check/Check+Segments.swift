@@ -54,26 +54,29 @@ extension Check {
     let header = source.header
     let storeID = opened.manifest.storeID
     guard header.storeID == storeID else {
-      report.add(file.damage(32, "store \(storeID)", found: "store \(header.storeID)"))
+      report.add(file.damage(at: 32, expected: "store \(storeID)", found: "store \(header.storeID)"))
       return false
     }
     guard header.fileID == entry.fileID, header.number == entry.number else {
       report.add(
         file.damage(
-          16, "segment \(entry.number.value) with id \(entry.fileID)",
+          at: 16, expected: "segment \(entry.number.value) with id \(entry.fileID)",
           found: "segment \(header.number.value) with id \(header.fileID)"))
       return false
     }
     guard header.pages == entry.pages, header.fileBytes == entry.bytes else {
       report.add(
         file.damage(
-          72, "\(entry.pages) pages in \(entry.bytes) bytes", found: "\(header.pages) in \(header.fileBytes)")
+          at: 72, expected: "\(entry.pages) pages in \(entry.bytes) bytes",
+          found: "\(header.pages) in \(header.fileBytes)")
       )
       return false
     }
     if let position = opened.checkpoint?.header.position.sequence, header.asOf > position {
       report.add(
-        file.damage(56, "entries as of commit \(position.value) or before", found: "\(header.asOf.value)"))
+        file.damage(
+          at: 56, expected: "entries as of commit \(position.value) or before", found: "\(header.asOf.value)")
+      )
     }
     return true
   }
@@ -117,7 +120,8 @@ extension Check {
       report.deadBytes += UInt64(source.pages * SegmentFormat.pageBytes) - pass.liveBytes
     }
     guard pass.isIntact, pass.entries != source.header.entries else { return }
-    report.add(source.file.damage(64, "\(source.header.entries) entries", found: "\(pass.entries)"))
+    report.add(
+      source.file.damage(at: 64, expected: "\(source.header.entries) entries", found: "\(pass.entries)"))
   }
 
   private mutating func checkEntry(
@@ -134,7 +138,7 @@ extension Check {
       // Without the dictionary, no compressed entry can be decoded. The missing dictionary has been reported
       // already.
       if !entry.isCompressed || source.dictionary != nil {
-        report.add(source.undecodableEntry(page, entry.offset))
+        report.add(source.undecodableEntry(onPage: page, at: entry.offset))
       }
       return
     }
@@ -144,7 +148,7 @@ extension Check {
       pass.liveBytes += UInt64(bytesUsed(entry, location))
       guard pass.table?.isExpectedKey(key, of: entry) == true else {
         let expected = "the key of ordinal \(entry.ordinal)"
-        return report.add(source.file.damage(offset, expected, found: "another"))
+        return report.add(source.file.damage(at: offset, expected: expected, found: "another"))
       }
     }
     guard keysInLogs.isEmpty || !keysInLogs.contains(hash(of: key)) else { return }

@@ -23,7 +23,7 @@ extension Check {
 
   private mutating func checkStandaloneLog(_ file: TolerantFile) throws(ByteStoreError) {
     guard let bytes = try file.read(Int(LogFormat.capacityMax) + 1, at: 0) else {
-      return report.add(file.unreadable(0, "a log"))
+      return report.add(file.unreadable(at: 0, expected: "a log"))
     }
     advance(UInt64(bytes.count), file.name)
     guard let header = try logHeader(bytes, file) else { return }
@@ -35,7 +35,7 @@ extension Check {
   private mutating func checkStandaloneCheckpoint(_ file: TolerantFile) throws(ByteStoreError) {
     inspectCheckpointEntries(in: file, nil)
     guard let page = try file.read(CheckpointFormat.pageBytes, at: 0) else {
-      return report.add(file.unreadable(0, "a checkpoint's header"))
+      return report.add(file.unreadable(at: 0, expected: "a checkpoint's header"))
     }
     let (header, damage) = try CheckpointHeader.decode(page, file: file.path)
     if let damage { report.add(damage) }
@@ -50,7 +50,7 @@ extension Check {
         bytes.hasPageChecksum(file: header.fileID, offset: offset, broken: platform.brokenRule)
       else {
         return report.add(
-          file.damage(offset, "a page that matches its checksum", found: "bytes that do not"))
+          file.damage(at: offset, expected: "a page that matches its checksum", found: "bytes that do not"))
       }
     }
   }

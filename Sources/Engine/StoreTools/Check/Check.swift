@@ -232,7 +232,7 @@ struct Check {
     guard let file = try open(StoreFile.manifest, what) else { return nil }
     defer { file.close() }
     guard let bytes = try file.read(Manifest.bytesMax, at: 0) else {
-      report.add(file.unreadable(0, "a manifest"))
+      report.add(file.unreadable(at: 0, expected: "a manifest"))
       return nil
     }
     let (manifest, damage) = try Manifest.decode(bytes, file: file.path)

@@ -38,7 +38,7 @@ struct SegmentSource {
   ) throws(ByteStoreError) -> (source: SegmentSource?, damages: [Damage]) {
     let pageBytes = SegmentFormat.pageBytes
     guard let page = try file.read(pageBytes, at: 0) else {
-      let damage = file.unreadable(0, "a segment's header")
+      let damage = file.unreadable(at: 0, expected: "a segment's header")
       let source = try recovered(file, hints, page: [], damage: damage, platform: platform)
       return (source, source?.damages ?? [damage])
     }
@@ -75,7 +75,8 @@ struct SegmentSource {
     if file.size != header.fileBytes {
       damages.append(
         file.damage(
-          min(file.size, header.fileBytes), "a file of \(header.fileBytes) bytes", found: "\(file.size) bytes"
+          at: min(file.size, header.fileBytes), expected: "a file of \(header.fileBytes) bytes",
+          found: "\(file.size) bytes"
         ))
     }
     let pageBytes = UInt64(SegmentFormat.pageBytes)
@@ -87,7 +88,8 @@ struct SegmentSource {
 
   private mutating func checkZeros(_ range: Range<UInt64>) throws(ByteStoreError) {
     guard let offset = try file.firstNonZero(in: range) else { return }
-    damages.append(file.damage(offset, "zeros up to byte \(range.upperBound)", found: "something else"))
+    damages.append(
+      file.damage(at: offset, expected: "zeros up to byte \(range.upperBound)", found: "something else"))
   }
 
   private mutating func readDictionary(_ others: [EntryDictionary]) throws(ByteStoreError) {
@@ -100,7 +102,8 @@ struct SegmentSource {
       return
     }
     damages.append(
-      file.damage(offset, "a dictionary with checksum \(header.dictionaryCRC)", found: "something else"))
+      file.damage(
+        at: offset, expected: "a dictionary with checksum \(header.dictionaryCRC)", found: "something else"))
     dictionary = others.first {
       $0.bytes.count == header.dictionaryBytes && checksum(of: $0.bytes, at: offset) == header.dictionaryCRC
     }
@@ -113,7 +116,8 @@ struct SegmentSource {
       checksum(of: bytes, at: offset) == header.runTableCRC || platform.brokenRule == .checkPages
     else {
       damages.append(
-        file.damage(offset, "a run table with checksum \(header.runTableCRC)", found: "something else"))
+        file.damage(
+          at: offset, expected: "a run table with checksum \(header.runTableCRC)", found: "something else"))
       return
     }
     var reader = ByteReader(bytes.rawSpan)
@@ -121,7 +125,7 @@ struct SegmentSource {
     guard runs.reduce(0, +) == header.runPages,
       runs.allSatisfy({ (1...SegmentFormat.runPagesMax).contains($0) })
     else {
-      damages.append(file.damage(offset, "runs of \(header.runPages) pages", found: "others"))
+      damages.append(file.damage(at: offset, expected: "runs of \(header.runPages) pages", found: "others"))
       return
     }
     self.runs = runs
@@ -154,7 +158,8 @@ struct SegmentSource {
       page, bytes throws(ByteStoreError) in
       let offset = header.offset(ofPage: page)
       if let bytes, isValid(bytes, at: offset) { return try body(.page(page), bytes) }
-      try damaged(page..<page + 1, bytes == nil ? file.unreadable(offset, "a page") : wrong(offset))
+      try damaged(
+        page..<page + 1, bytes == nil ? file.unreadable(at: offset, expected: "a page") : wrong(at: offset))
     }
     if isHeaderSound, let runs {
       try forEachRun(runs, body, damaged)
@@ -173,7 +178,7 @@ struct SegmentSource {
       if let bytes = try run(page, count) {
         try body(.run(page, pages: count), bytes.rawSpan)
       } else {
-        try damaged(page..<page + count, wrong(offset))
+        try damaged(page..<page + count, wrong(at: offset))
       }
       page += count
     }
@@ -198,7 +203,7 @@ struct SegmentSource {
         try body(.run(page, pages: count), run.rawSpan)
         page += count
       } else {
-        try damaged(page..<page + 1, wrong(offset))
+        try damaged(page..<page + 1, wrong(at: offset))
         page += 1
       }
     }
@@ -232,8 +237,8 @@ struct SegmentSource {
     return page.hasPageChecksum(file: fileID, offset: offset, broken: platform.brokenRule)
   }
 
-  private func wrong(_ offset: UInt64) -> Damage {
-    file.damage(offset, "a page that matches its checksum", found: "bytes that do not")
+  private func wrong(at offset: UInt64) -> Damage {
+    file.damage(at: offset, expected: "a page that matches its checksum", found: "bytes that do not")
   }
 
   // MARK: Entries
@@ -250,7 +255,7 @@ struct SegmentSource {
         case .page(let page): try entries(ofPage: page, slot, bytes: bytes, body, damaged)
         case .run(let page, let pages):
           guard let entry = StoredEntry(decoding: bytes, at: 0) else {
-            return try damaged(page..<page + pages, undecodableEntry(page, 0))
+            return try damaged(page..<page + pages, undecodableEntry(onPage: page, at: 0))
           }
           try body(entry, Location(slot: slot, page: page, pages: pages), bytes)
         }
@@ -267,15 +272,16 @@ struct SegmentSource {
     var offset = 0
     for _ in 0..<(trailer.uint16() ?? 0) {
       guard let entry = StoredEntry(decoding: payload, at: offset) else {
-        return try damaged(page..<page + 1, undecodableEntry(page, offset))
+        return try damaged(page..<page + 1, undecodableEntry(onPage: page, at: offset))
       }
       try body(entry, Location(slot: slot, page: page, offset: offset, bytes: entry.bytes), payload)
       offset += entry.bytes
     }
   }
 
-  func undecodableEntry(_ page: Int, _ offset: Int) -> Damage {
-    file.damage(header.offset(ofPage: page) + UInt64(offset), "an entry", found: "bytes that are invalid")
+  func undecodableEntry(onPage page: Int, at offset: Int) -> Damage {
+    file.damage(
+      at: header.offset(ofPage: page) + UInt64(offset), expected: "an entry", found: "bytes that are invalid")
   }
 
   /// Decodes the entry into `buffer`; returns false if that is impossible.

@@ -79,14 +79,15 @@ struct TolerantFile {
     }
   }
 
-  func damage(_ offset: UInt64, _ expected: String, found: String) -> Damage {
+  func damage(at offset: UInt64, expected: String, found: String) -> Damage {
     Damage(file: path, offset: offset, expected: expected, found: found)
   }
 
   /// The finding for bytes that `read` could not return.
-  func unreadable(_ offset: UInt64, _ expected: String) -> Damage {
+  func unreadable(at offset: UInt64, expected: String) -> Damage {
     damage(
-      offset, expected, found: offset < size ? "bytes that the device does not return" : "the end of the file"
+      at: offset, expected: expected,
+      found: offset < size ? "bytes that the device does not return" : "the end of the file"
     )
   }
 
