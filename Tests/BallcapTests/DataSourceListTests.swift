@@ -90,31 +90,6 @@ extension BallcapTests {
       #expect(source.map { $0[\.rank] } == source.map { $0[\.rank] }.sorted())
     }
 
-    @Test func asManyElementsAsPossibleStayInPlace() {
-      #expect(LongestRise.places(in: []) == [])
-      #expect(LongestRise.places(in: [1, 2, 3]) == [0, 1, 2])
-      #expect(LongestRise.places(in: [3, 2, 1]).count == 1)
-      #expect(LongestRise.places(in: [5, 1, 2, 0, 3, 4]) == [1, 2, 4, 5])
-      // Compares the result with a search over all subsets.
-      var rng = SeededRNG(seed: 7)
-      var wrong: [String] = []
-      for _ in 0..<50 {
-        var numbers = Array(0..<9)
-        for place in numbers.indices { numbers.swapAt(place, rng.roll(9)) }
-        var longest = 0
-        for choice in 0..<512 {
-          let chosen: [Int] = numbers.indices.filter { (choice >> $0) % 2 == 1 }.map { numbers[$0] }
-          if chosen == chosen.sorted() { longest = max(longest, chosen.count) }
-        }
-        let places = LongestRise.places(in: numbers)
-        let kept = places.map { numbers[$0] }
-        if places.count != longest || places != places.sorted() || kept != kept.sorted() {
-          wrong.append("\(numbers): \(places), and the longest has \(longest)")
-        }
-      }
-      #expect(wrong == [])
-    }
-
     // MARK: Long lists
 
     @Test func aChangeOfALongListTakesFewComparisons() {
@@ -132,11 +107,11 @@ extension BallcapTests {
         let item = Item(rank: rng.roll(1 << 20))
         return ListedDocument(Document(documentReference: place, from: item), at: place)
       }
-      for id in 0..<10_000 { _ = list.insert(item(id)) }
+      for id in 0..<10_000 { list.update(removing: [], setting: [item(id)]) }
       comparisons = 0
       for _ in 0..<1000 {
         _ = list.takeEdits()
-        _ = list.replace(with: item(rng.roll(10_000)))
+        list.update(removing: [], setting: [item(rng.roll(10_000))])
       }
       #expect(comparisons < 1000 * 50)
       #expect(list.count == 10_000)
@@ -335,14 +310,14 @@ extension BallcapTests {
       #expect(found == ["4", "2", "0"])
     }
 
-    @Test func firstSnapshotListsAllAcceptedDocumentsWithoutATree() async throws {
+    @Test func firstSnapshotListsAllAcceptedDocumentsWithoutRows() async throws {
       for rank in 0..<6 { try await save("\(rank)", rank) }
       let source = Document<Item>.order(by: "rank", descending: true).filter(using: isEven).dataSource()
       var changes = source.changes.makeAsyncIterator()
       let first = try #require(try await changes.next())
       #expect(first.before.isEmpty && first.after.keys == ["4", "2", "0"])
       #expect(first.changes.insertions.keys == ["4", "2", "0"] && first.indices.insertions == [0, 1, 2])
-      // The list has no tree yet, because only changes need one.
+      // The list has no rows yet, because only changes need them.
       #expect(source.list.rows.count == 0)
       try await save("3", 8)
       #expect(try await changes.next()?.after.keys == ["3", "4", "2", "0"])

@@ -29,10 +29,10 @@ import Testing
           list.remove(reference)
           model[id] = nil
         case (_, true):
-          _ = list.replace(with: listed(id, rank))
+          list.update(removing: [], setting: [listed(id, rank)])
           model[id] = rank
         case (_, false):
-          _ = list.insert(listed(id, rank))
+          list.update(removing: [], setting: [listed(id, rank)])
           model[id] = rank
         }
         // The user edits an object on the screen and does not save it.
@@ -68,7 +68,7 @@ import Testing
     var list = DocumentList<Document<Odd>>([], .user { $0.id < $1.id })
     for id in 0..<50 {
       let odd = Document<Odd>(documentReference: items.document("\(id)"), from: Odd())
-      _ = list.insert(ListedDocument(odd, at: odd.documentReference))
+      list.update(removing: [], setting: [ListedDocument(odd, at: odd.documentReference)])
     }
     #expect(list.elements.keys == (0..<50).map(String.init).sorted())
   }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct KeyedListTests {
   @Test(arguments: [1 as UInt64, 2, 3]) func randomEditsMatchAnArray(seed: UInt64) {
-    var random = Random(state: seed)
+    var random = SmallRandom(state: seed)
     var list = KeyedList<Int, Int>()
     var model: [Int] = []
     var wrong: [String] = []
@@ -65,15 +65,5 @@ import Testing
     let copy = list
     list.remove(2)
     #expect(copy.map { $0 } == [1, 2, 3] && copy.row(3) == 2 && list.row(3) == 1)
-  }
-}
-
-/// A random source with a fixed seed.
-private struct Random {
-  var state: UInt64
-
-  mutating func below(_ bound: Int) -> Int {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return Int((state >> 33) % UInt64(bound))
   }
 }

@@ -118,7 +118,7 @@ package final class Segment: Sendable {
     }
     guard header.pages == pages, header.fileBytes == entry.bytes, size == entry.bytes else {
       throw damage(
-        at: 84, expected: "\(pages) pages in \(entry.bytes) bytes",
+        at: 72, expected: "\(pages) pages in \(entry.bytes) bytes",
         found: "\(header.pages) pages in \(size) bytes")
     }
     let dictionary = try checked(
@@ -311,7 +311,7 @@ package final class Segment: Sendable {
       else { throw badEntry(location, opened) }
     }
     guard entries == opened.header.entries else {
-      throw damage(at: 68, expected: "\(opened.header.entries) entries", found: "\(entries)")
+      throw damage(at: 64, expected: "\(opened.header.entries) entries", found: "\(entries)")
     }
   }
 

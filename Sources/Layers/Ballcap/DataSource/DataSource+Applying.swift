@@ -80,7 +80,7 @@ extension DataSource: ChangeReceiver {
   // MARK: Changes
 
   private func apply(_ steps: [Step]) -> Snapshot {
-    list.buildTreeIfNeeded()
+    list.buildRowsIfNeeded()
     let hadDuplicateReferences = list.hasDuplicateReferences
     var source: SnapshotContent<T>.Before?
     var sorted: [DocumentReference] = []
@@ -92,10 +92,8 @@ extension DataSource: ChangeReceiver {
     _ = list.takeEdits()
     var plan = Plan()
     for step in steps { plan.add(step, list, isLate: arriving.removeLate(step.reference)) }
-    // Look up the rows before any document moves. If the list has just been sorted, its rows differ from the
-    // rows before the change and are not looked up.
-    plan.lookUp(list, hasCurrentRows: source == nil)
-    let snapshot = carryOut(plan, source, sorted: sorted)
+    let change = list.update(removing: plan.deletions, setting: plan.modifications + plan.insertions)
+    let snapshot = snapshot(change, plan, source, sorted: sorted)
     guard hadDuplicateReferences else { return snapshot }
     if case .elements(let before)? = source { return snapshotComparing(before) }
     return snapshotComparing(duplicates)
@@ -112,7 +110,6 @@ extension DataSource: ChangeReceiver {
     var deletions: [DocumentReference] = []
     var insertions: [ListedDocument] = []
     var modifications: [ListedDocument] = []
-    var changed = SnapshotContent<T>.Changed()
 
     mutating func add(_ step: Step, _ list: DocumentList<T>, isLate: Bool) {
       let isKnown = list.contains(step.reference)
@@ -130,31 +127,25 @@ extension DataSource: ChangeReceiver {
       case (_, nil): break
       }
     }
-
-    mutating func lookUp(_ list: DocumentList<T>, hasCurrentRows: Bool) {
-      for reference in deletions {
-        guard let element = list.element(reference) else { continue }
-        changed.deletions.append((hasCurrentRows ? list.index(of: reference) : nil, element))
-      }
-      for document in modifications {
-        guard let element = list.element(document.reference) else { continue }
-        let index = hasCurrentRows ? list.index(of: document.reference) : nil
-        changed.modifications.append((index, element, document.reference))
-      }
-      changed.insertions = insertions.map { $0.reference }
-    }
   }
 
-  private func carryOut(
-    _ plan: Plan, _ source: SnapshotContent<T>.Before?, sorted: [DocumentReference]
+  /// Returns the snapshot of a change. `source` is the list before it was sorted, and `sorted` has the
+  /// documents that moved when it was sorted.
+  private func snapshot(
+    _ change: DocumentListChange, _ plan: Plan, _ source: SnapshotContent<T>.Before?,
+    sorted: [DocumentReference]
   ) -> Snapshot {
-    var moved = sorted
-    for reference in plan.deletions { list.remove(reference) }
-    for document in plan.modifications { moved += list.replace(with: document) }
-    for document in plan.insertions { moved += list.insert(document) }
-    // A document that moved because it was changed in place or inserted by hand counts as modified.
-    var changed = plan.changed
+    // If the list has just been sorted, the rows of the change are not the rows before the snapshot.
+    let hasOldRows = source == nil
+    var changed = SnapshotContent<T>.Changed(
+      deletions: change.removals.map { (hasOldRows ? $0.row : nil, $0.element.element as! T) },
+      insertions: change.insertions,
+      modifications: change.replacements.map {
+        (hasOldRows ? $0.row : nil, $0.element.element as! T, $0.key)
+      })
     var modified = plan.modifications.map { $0.element as! T }
+    // A document that moved because it was changed in place or inserted by hand counts as modified.
+    let moved = sorted + change.placedAgain
     if !moved.isEmpty {
       let planned = Set((plan.modifications + plan.insertions).map { $0.reference })
       for reference in Set(moved).subtracting(planned) {

@@ -60,7 +60,7 @@ extension DataSource {
     let changes = snapshot.documentChanges
     guard changes.count < all.count else { return all }
     let counted = Set(changes.map(ObjectIdentifier.init))
-    list.buildTreeIfNeeded()
+    list.buildRowsIfNeeded()
     for change in all where !counted.contains(ObjectIdentifier(change)) {
       let reference = change.document.reference
       guard let element = list.element(reference), element.documentReference == reference else { continue }
@@ -72,7 +72,7 @@ extension DataSource {
   /// Removes the documents of an earlier listener from the list, without reporting the removals. Pages that
   /// are being read are kept.
   private func forget(_ snapshot: QuerySnapshot) {
-    list.buildTreeIfNeeded()
+    list.buildRowsIfNeeded()
     for document in snapshot.documents { list.remove(document.reference) }
     arriving.removeLive()
   }

@@ -1,10 +1,10 @@
-// The documents of a data source. The list is a plain array until its first edit. Then it becomes a tree, in
-// which edits take logarithmic time, and the array is created again only on demand.
+// The documents of a data source. The list is a plain array until its first edit. Then it becomes an
+// `OrderedList`, in which edits take logarithmic time, and the array is created again only on demand.
 //
 // Invariants:
-// - The list has an array or a tree, or both with the same content.
-// - Only elements that the user has set or inserted may have a reference twice. The last element with the
-//   reference then counts, and an edit of the reference leaves only one element (DocumentList+Duplicates).
+// - The list has an array or rows, or both with the same content.
+// - Only elements that the user has set or appended may have a reference twice. The last element with the
+//   reference then counts, and an edit of the reference leaves only one element.
 // - If `isOrdered`, each element is at the position that the order gave it.
 // - `ids` is nil or contains the ids of all elements. The first lookup that finds no equal reference sets
 //   `ids`.
@@ -14,10 +14,11 @@
 import FirebaseFirestore
 import LayerKit
 
-struct DocumentList<T: Object & DataRepresentable> {
-  typealias Rows = KeyedList<DocumentReference, PlacedDocument>
+/// What an update of a list changed.
+typealias DocumentListChange = ListChange<DocumentReference, PlacedDocument>
 
-  /// The source of the documents of the array's elements. Used only while the list has no tree.
+struct DocumentList<T: Object & DataRepresentable> {
+  /// The source of the documents of the array's elements. Used only while the list has no rows.
   private enum Listing {
     case own
     /// The snapshots that the elements were created from.
@@ -29,19 +30,10 @@ struct DocumentList<T: Object & DataRepresentable> {
   private(set) var order: DocumentOrder<T>
   private var array: [T]?
   private var listing = Listing.own
-  private(set) var rows = Rows()
+  private(set) var rows = OrderedList<DocumentReference, PlacedDocument>(recordsEdits: true)
   private var ids: [String: [DocumentReference]]?
-  private var hasTree = false
+  private var hasRows = false
   private(set) var isOrdered: Bool
-  /// The edits since `takeEdits`, in order.
-  private var edits: [Edit] = []
-
-  /// The row of an edit, and the element that was in the row before.
-  enum Edit {
-    case inserted(Int)
-    case removed(Int, T)
-    case replaced(Int, T)
-  }
 
   init(_ elements: [T] = [], _ order: DocumentOrder<T>) {
     array = elements
@@ -53,12 +45,12 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   // MARK: Looking
 
-  private func typed(_ placed: PlacedDocument) -> T { placed.element as! T }
+  private static func typed(_ placed: PlacedDocument) -> T { placed.element as! T }
 
-  subscript(index: Int) -> T { array?[index] ?? typed(rows[index]) }
+  subscript(index: Int) -> T { array?[index] ?? Self.typed(rows[index]) }
 
   /// Creates the array, unless it is kept.
-  var elements: [T] { array ?? rows.map(typed) }
+  var elements: [T] { array ?? rows.map(Self.typed) }
 
   /// Returns the elements and keeps the array until the next edit.
   mutating func cacheElements() -> [T] {
@@ -69,14 +61,17 @@ struct DocumentList<T: Object & DataRepresentable> {
 
   func contains(_ reference: DocumentReference) -> Bool { rows.contains(reference) }
 
-  /// Needs the tree.
+  /// Needs the rows.
   func index(of reference: DocumentReference) -> Int? { rows.row(reference) }
 
-  func element(_ reference: DocumentReference) -> T? { rows.element(reference).map(typed) }
+  func element(_ reference: DocumentReference) -> T? { rows.element(reference).map(Self.typed) }
+
+  /// Whether any reference is listed more than once. Needs the rows.
+  var hasDuplicateReferences: Bool { rows.hasDuplicateKeys }
 
   /// Returns the reference of the first element with the same id. It may belong to another document.
   mutating func reference(of element: T) -> DocumentReference? {
-    buildTreeIfNeeded()
+    buildRowsIfNeeded()
     if contains(element.documentReference) { return element.documentReference }
     let ids = ids ?? allIDs()
     self.ids = ids
@@ -96,7 +91,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// reference under which it was listed.
   mutating func set(_ elements: [T]) {
     var known: [ObjectIdentifier: ListedDocument] = [:]
-    buildTreeIfNeeded()
+    buildRowsIfNeeded()
     rows.forEach { known[ObjectIdentifier($0.element)] = $0.document }
     self = DocumentList(elements, order)
     listing = .listed(
@@ -104,15 +99,16 @@ struct DocumentList<T: Object & DataRepresentable> {
   }
 
   /// Fills the empty list with the first documents of the query, which arrive in the order of the query. Does
-  /// not build the tree.
+  /// not build the rows.
   mutating func fill(_ elements: [T], _ found: [QueryDocumentSnapshot]) {
     precondition(count == 0, "only an empty list is filled")
     self = DocumentList(elements, order)
     listing = .found(found)
     isOrdered = true
     if case .query = order { return }
-    let sorted = sorted(placed()).map { $0.document }
-    array = sorted.map { $0.element as! T }
+    let placed = placed()
+    let sorted = OrderedList.sortedIndices(placed, order).map { placed[$0] }
+    array = sorted.map(Self.typed)
     listing = .placed(sorted)
   }
 
@@ -122,25 +118,18 @@ struct DocumentList<T: Object & DataRepresentable> {
   }
 
   /// Sorts the list. If the order throws, no element moves. Moves as few elements as possible, and returns
-  /// the elements that moved.
+  /// the references of the elements that moved.
   @discardableResult
   mutating func sort() -> [DocumentReference] {
-    let sorted = sorted(placed().map { order.place($0.document) })
-    build(sorted.map { $0.document })
+    buildRowsIfNeeded()
     array = nil
+    ids = nil
     isOrdered = true
-    let kept = Set(LongestRise.places(in: sorted.map { $0.place }))
-    return sorted.indices.filter { !kept.contains($0) }.map { sorted[$0].document.reference }
+    return rows.sort(order)
   }
 
-  private func sorted(_ placed: [PlacedDocument]) -> [(place: Int, document: PlacedDocument)] {
-    let entries = placed.enumerated().map { (place: $0.offset, document: $0.element) }
-    return (try? entries.sorted { try order.areInOrder($0.document, $1.document) }) ?? entries
-  }
-
-  /// Returns all elements in their present order.
+  /// Returns the elements of the array in their present order.
   private func placed() -> [PlacedDocument] {
-    if hasTree { return rows.map { $0 } }
     let elements = array ?? []
     switch listing {
     case .own: return elements.map { order.place(ListedDocument($0, at: $0.documentReference)) }
@@ -150,133 +139,63 @@ struct DocumentList<T: Object & DataRepresentable> {
     }
   }
 
-  /// Builds the tree. Required before edits and lookups by reference.
-  mutating func buildTreeIfNeeded() {
-    if !hasTree { build(placed()) }
-  }
-
-  private mutating func build(_ placed: [PlacedDocument]) {
-    rows = Rows(placed) { $0.reference }
+  /// Builds the rows. Required before edits and lookups by reference.
+  mutating func buildRowsIfNeeded() {
+    if hasRows { return }
+    rows = OrderedList(placed(), recordsEdits: true, order)
     listing = .own
     ids = nil
-    hasTree = true
+    hasRows = true
   }
 
-  // MARK: One at a time
+  // MARK: Edits
 
-  /// Returns the edits, and drops them.
-  mutating func takeEdits() -> [Edit] {
-    defer { edits = [] }
-    return edits
-  }
+  /// Returns the edits since the last call, and drops them.
+  mutating func takeEdits() -> [ListEdit<PlacedDocument>] { rows.takeEdits() }
 
-  /// Returns the content that the list had before `edits` changed it to `elements`.
-  static func undo(_ edits: [Edit], in elements: [T]) -> [T] {
-    var elements = elements
-    for edit in edits.reversed() {
-      switch edit {
-      case .inserted(let index): elements.remove(at: index)
-      case .removed(let index, let element): elements.insert(element, at: index)
-      case .replaced(let index, let element): elements[index] = element
-      }
-    }
-    return elements
+  /// Returns the elements that the list had before `edits` changed it to `elements`.
+  static func undo(_ edits: [ListEdit<PlacedDocument>], in elements: [T]) -> [T] {
+    ListEdit.undo(edits, in: elements, value: typed)
   }
 
   /// Appends an element, in order or not.
   mutating func append(_ element: T) {
-    buildTreeIfNeeded()
-    attach(order.place(ListedDocument(element, at: element.documentReference)), at: rows.count)
+    buildRowsIfNeeded()
+    let placed = order.place(ListedDocument(element, at: element.documentReference))
+    array = nil
+    rows.append(placed, order)
+    ids?[element.id, default: []].append(placed.reference)
     isOrdered = false
   }
 
-  /// Inserts a document at its position in the order. Returns the elements that moved because they had
-  /// changed since they were placed.
-  mutating func insert(_ document: ListedDocument) -> [DocumentReference] {
-    buildTreeIfNeeded()
-    var moved: [DocumentReference] = []
-    insert(order.place(document), &moved)
-    return moved
+  /// Removes these documents, replaces those of `documents` that are listed, and inserts the others at their
+  /// positions in the order.
+  @discardableResult
+  mutating func update(removing references: [DocumentReference], setting documents: [ListedDocument])
+    -> DocumentListChange
+  {
+    buildRowsIfNeeded()
+    // A reference that is listed twice loses elements that the change does not name.
+    if hasDuplicateReferences { ids = nil }
+    let change = rows.update(removing: references, setting: documents.map { order.place($0) }, order)
+    array = nil
+    if ids != nil { updateIDs(change) }
+    return change
   }
 
-  private mutating func insert(_ entry: PlacedDocument, _ moved: inout [DocumentReference]) {
-    while true {
-      let (rank, stale) = search(entry)
-      // Each element moves only once. Otherwise an element that does not equal itself would be stale forever.
-      let unmoved = stale.filter { !moved.contains($0) }
-      if unmoved.isEmpty {
-        attach(entry, at: rank)
-        edits.append(.inserted(rank))
-        return
-      }
-      moved += unmoved
-      for reference in unmoved {
-        guard let document = detach(reference) else { continue }
-        insert(order.place(document), &moved)
-      }
+  private mutating func updateIDs(_ change: DocumentListChange) {
+    for old in change.removals + change.replacements {
+      ids?[old.element.element.id]?.removeAll { $0 == old.key }
+    }
+    for reference in change.insertions + change.replacements.map(\.key) {
+      if let element = element(reference) { ids?[element.id, default: []].append(reference) }
     }
   }
 
-  /// Returns the row at which the entry belongs, and the stale elements that the search met.
-  private func search(_ entry: PlacedDocument) -> (rank: Int, stale: [DocumentReference]) {
-    var stale: [DocumentReference] = []
-    let rank = try? rows.partition { other in
-      if order.isStale(other) { stale.append(other.reference) }
-      return try order.areInOrder(entry, other)
-    }
-    // If the order threw an error, no element counts as stale.
-    return (rank ?? rows.count, rank == nil ? [] : stale)
-  }
-
-  private mutating func attach(_ entry: PlacedDocument, at rank: Int) {
-    array = nil
-    rows.insert(entry, for: entry.reference, atRow: rank)
-    ids?[entry.element.id, default: []].append(entry.reference)
-  }
-
-  private mutating func detach(_ reference: DocumentReference) -> ListedDocument? {
-    for duplicate in duplicates(of: reference) { note(removal: rows.remove(duplicate)) }
-    guard let removal = rows.remove(reference) else { return nil }
-    note(removal: removal)
-    return removal.element.document
-  }
-
-  private mutating func note(removal: (row: Int, element: PlacedDocument)) {
-    let placed = removal.element
-    array = nil
-    edits.append(.removed(removal.row, typed(placed)))
-    ids?[placed.element.id]?.removeAll { $0 == placed.reference }
-  }
-
-  mutating func remove(_ reference: DocumentReference) {
-    buildTreeIfNeeded()
-    _ = detach(reference)
-  }
+  mutating func remove(_ reference: DocumentReference) { update(removing: [reference], setting: []) }
 
   mutating func remove(at index: Int) {
-    buildTreeIfNeeded()
+    buildRowsIfNeeded()
     remove(rows[index].reference)
-  }
-
-  /// Replaces the document in its row if the document still fits there. Otherwise moves it.
-  mutating func replace(with document: ListedDocument) -> [DocumentReference] {
-    buildTreeIfNeeded()
-    guard let rank = rows.row(document.reference) else { return [] }
-    let entry = order.place(document)
-    let old = typed(rows[rank])
-    guard !hasDuplicateReferences, fitsInRow(entry, at: rank) else {
-      remove(document.reference)
-      return insert(document)
-    }
-    array = nil
-    edits.append(.replaced(rank, old))
-    rows.replace(document.reference, with: entry)
-    if old.id != document.element.id { ids = nil }
-    return []
-  }
-
-  /// Whether an entry fits between its neighbours. If the order throws, the entry counts as fitting.
-  private func fitsInRow(_ entry: PlacedDocument, at rank: Int) -> Bool {
-    (try? rows.fits(entry, atRow: rank, areInOrder: order.areInOrder)) ?? true
   }
 }

@@ -71,7 +71,7 @@ private final class NotedData<Model> {
   init(_ data: Model?) { self.data = data }
 }
 
-extension DocumentOrder {
+extension DocumentOrder: ListOrder {
   func place(_ document: ListedDocument) -> PlacedDocument { PlacedDocument(document, note(document)) }
 
   private func note(_ document: ListedDocument) -> PlacedDocument.Note {
@@ -94,15 +94,19 @@ extension DocumentOrder {
       || placed.element.updatedAt != updatedAt
   }
 
-  func areInOrder(_ left: PlacedDocument, _ right: PlacedDocument) throws -> Bool {
+  func placedAgain(_ placed: PlacedDocument) -> PlacedDocument { place(placed.document) }
+
+  func key(of placed: PlacedDocument) -> DocumentReference { placed.reference }
+
+  func isBefore(_ placed: PlacedDocument, _ other: PlacedDocument) throws -> Bool {
     switch self {
-    case .user(let areInOrder): return try areInOrder(left.element as! T, right.element as! T)
+    case .user(let areInOrder): return try areInOrder(placed.element as! T, other.element as! T)
     case .query(let query):
-      left.read(query)
-      right.read(query)
+      placed.read(query)
+      other.read(query)
     case .latestUpdate: break
     }
-    return PlacedDocument.areInOrder(left.note, right.note)
+    return PlacedDocument.areInOrder(placed.note, other.note)
   }
 }
 

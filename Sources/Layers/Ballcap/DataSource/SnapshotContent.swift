@@ -5,11 +5,12 @@
 // elements after the change.
 
 import FirebaseFirestore
+import LayerKit
 
 final class SnapshotContent<T: Object & DataRepresentable> {
   enum Before {
     case elements([T])
-    case edits([DocumentList<T>.Edit])
+    case edits([ListEdit<PlacedDocument>])
   }
 
   /// The indices of the changes, or the data to compute them.
@@ -59,7 +60,7 @@ final class SnapshotContent<T: Object & DataRepresentable> {
     }
 
   private func find(_ changed: Changed) -> DataSourceIndices {
-    list.buildTreeIfNeeded()
+    list.buildRowsIfNeeded()
     return DataSourceIndices(
       deletions: changed.deletions.map { $0.old ?? oldIndex(of: $0.element) },
       insertions: changed.insertions.map { newIndex(of: $0) },
@@ -82,5 +83,39 @@ final class SnapshotContent<T: Object & DataRepresentable> {
       preconditionFailure("a modified object was in the list")
     }
     return index
+  }
+}
+
+// MARK: Duplicate references
+
+extension SnapshotContent {
+  /// Returns the changes between two arrays in which a reference may occur more than once. A reference that
+  /// is both removed and inserted counts as one modification.
+  static func comparing(
+    _ before: [T], _ after: [T]
+  ) -> (changes: DataSource<T>.Changes, indices: DataSourceIndices) {
+    var removed: [(index: Int, element: T)] = []
+    var inserted: [(index: Int, element: T)] = []
+    for change in after.difference(from: before, by: { $0 === $1 }) {
+      switch change {
+      case .remove(let index, let element, _): removed.append((index, element))
+      case .insert(let index, let element, _): inserted.append((index, element))
+      }
+    }
+    var (new, modified): ([(index: Int, element: T)], [(old: Int, new: Int, element: T)]) = ([], [])
+    for (index, element) in inserted {
+      let same = removed.firstIndex { $0.element.documentReference == element.documentReference }
+      if let same {
+        modified.append((removed.remove(at: same).index, index, element))
+      } else {
+        new.append((index, element))
+      }
+    }
+    return (
+      (removed.map { $0.element }, new.map { $0.element }, modified.map { $0.element }),
+      DataSourceIndices(
+        deletions: removed.map { $0.index }, insertions: new.map { $0.index },
+        modifications: modified.map { $0.new }, oldModifications: modified.map { $0.old })
+    )
   }
 }

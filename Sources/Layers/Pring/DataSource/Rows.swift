@@ -7,8 +7,9 @@
 import FirebaseFirestore
 import LayerKit
 
-/// A type-erased row, so that the compiler specializes one tree for all element types.
-private struct Row {
+/// A type-erased row, so that the compiler specializes one list for all element types.
+struct Row {
+  let id: ExactKey
   let element: Any
   /// Bytes that compare in the order of the query.
   let key: [UInt8]?
@@ -17,7 +18,7 @@ private struct Row {
 
 struct Rows<T: Document> {
   private(set) var elements: [T] = []
-  private var rows = KeyedList<ExactKey, Row>()
+  private var rows = OrderedList<ExactKey, Row>()
   private var lastNumber = 0
   private let order: ElementOrder
 
@@ -30,8 +31,10 @@ struct Rows<T: Document> {
 
   /// Appends an element at the end, even out of order, unless its id is already in the list.
   mutating func append(_ element: T) {
-    guard !rows.contains(ExactKey(element.id)) else { return }
-    insert(Row(element: element, key: nil, number: nextNumber()), element, id: element.id, at: count)
+    let id = ExactKey(element.id)
+    guard !rows.contains(id) else { return }
+    rows.append(Row(id: id, element: element, key: nil, number: nextNumber()), order)
+    elements.append(element)
   }
 
   /// Returns the index of the row with this id; nil if there is none.
@@ -39,12 +42,12 @@ struct Rows<T: Document> {
 
   /// Inserts an element at its position in the order. Returns its index.
   mutating func insert(_ element: T, _ id: String, key: [UInt8]?) -> Int {
-    insert(Row(element: element, key: key, number: nextNumber()), element, id: id)
+    insert(Row(id: ExactKey(id), element: element, key: key, number: nextNumber()), element)
   }
 
   /// Removes the row with this id. Returns its former index; nil if there is no such row.
   mutating func remove(_ id: String) -> Int? {
-    guard let index = rows.remove(ExactKey(id))?.row else { return nil }
+    guard let index = rows.remove(ExactKey(id), order)?.row else { return nil }
     elements.remove(at: index)
     return index
   }
@@ -53,7 +56,7 @@ struct Rows<T: Document> {
   /// equal rows. Returns nil if there is no such row.
   mutating func replace(_ id: String, with element: T, key: [UInt8]?) -> (old: Int, new: Int)? {
     guard let number = rows.element(ExactKey(id))?.number, let old = remove(id) else { return nil }
-    return (old, insert(Row(element: element, key: key, number: number), element, id: id))
+    return (old, insert(Row(id: ExactKey(id), element: element, key: key, number: number), element))
   }
 
   private mutating func nextNumber() -> Int {
@@ -61,21 +64,25 @@ struct Rows<T: Document> {
     return lastNumber
   }
 
-  private mutating func insert(_ row: Row, _ element: T, id: String) -> Int {
-    let index = rows.partition { !areInOrder($0, row) }
-    insert(row, element, id: id, at: index)
+  private mutating func insert(_ row: Row, _ element: T) -> Int {
+    let index = rows.insert(row, order)
+    elements.insert(element, at: index)
     return index
   }
+}
 
-  private mutating func insert(_ row: Row, _ element: T, id: String, at index: Int) {
-    rows.insert(row, for: ExactKey(id), atRow: index)
-    elements.insert(element, at: index)
+extension ElementOrder: ListOrder {
+  func key(of row: Row) -> ExactKey { row.id }
+
+  /// An app's order may not be strict. A new row comes after every row that the order puts before it.
+  func isBefore(_ row: Row, _ other: Row) -> Bool {
+    row.number != other.number && !areInOrder(other, row)
   }
 
   private func areInOrder(_ left: Row, _ right: Row) -> Bool {
-    if !order.isNone {
-      if order.areInIncreasingOrder(left.element, right.element) { return true }
-      if order.areInIncreasingOrder(right.element, left.element) { return false }
+    if !isNone {
+      if areInIncreasingOrder(left.element, right.element) { return true }
+      if areInIncreasingOrder(right.element, left.element) { return false }
     } else if let left = left.key, let right = right.key, left != right {
       return left.lexicographicallyPrecedes(right)
     }

@@ -4,7 +4,7 @@ import LayerKit
 
 /// The changes of one update: the deleted rows, numbered before the update, and the added rows, numbered
 /// after the update.
-struct ListStep {
+struct RowChanges {
   /// `deleted` and `added` are in ascending order.
   var deleted: [Int] = []
   var added: [Int] = []
@@ -14,13 +14,33 @@ struct ListStep {
   var stayed: [ExactKey] = []
 }
 
+/// An item with the key under which it is listed, and with its position when it was placed.
+struct PlacedItem {
+  let key: ExactKey
+  let item: BaseItem
+  let place: StreamOrder.Place
+}
+
+extension StreamOrder: ListOrder {
+  func key(of placed: PlacedItem) -> ExactKey { placed.key }
+
+  func isBefore(_ placed: PlacedItem, _ other: PlacedItem) -> Bool {
+    areInOrder(placed.place, other.place)
+  }
+
+  func haveSamePosition(_ left: PlacedItem, _ right: PlacedItem) -> Bool {
+    left.place == right.place
+  }
+}
+
 struct VisibleItems {
-  private var items: SortedItems
+  let order: StreamOrder
+  private var items = OrderedList<ExactKey, PlacedItem>()
+  /// A copy of all items in an array, for fast iteration. A change discards it.
+  private var array: [BaseItem]?
   private(set) var limit: Int?
 
-  init(_ order: StreamOrder) { items = SortedItems(order) }
-
-  var order: StreamOrder { items.order }
+  init(_ order: StreamOrder) { self.order = order }
 
   var count: Int { min(limit ?? .max, items.count) }
 
@@ -28,101 +48,105 @@ struct VisibleItems {
 
   subscript(row: Int) -> BaseItem {
     precondition((0..<count).contains(row), "There is no row \(row) of \(count).")
-    return items[row]
+    return array?[row] ?? items[row].item
   }
 
   func row(_ key: ExactKey) -> Int? { items.row(key).flatMap { $0 < count ? $0 : nil } }
 
-  func item(_ key: ExactKey) -> BaseItem? { row(key) == nil ? nil : items.item(key) }
+  func item(_ key: ExactKey) -> BaseItem? { row(key) == nil ? nil : items.element(key)?.item }
 
   /// Whether this object is the listed item of the key.
-  func item(of key: ExactKey, is item: BaseItem) -> Bool { items.item(key) === item }
+  func item(of key: ExactKey, is item: BaseItem) -> Bool { items.element(key)?.item === item }
 
   /// Whether the key is listed. Keys beyond the limit are listed, too.
-  func isListed(_ key: ExactKey) -> Bool { items.item(key) != nil }
+  func isListed(_ key: ExactKey) -> Bool { items.contains(key) }
 
   func firstRow(after item: BaseItem) -> Int? {
-    let row = items.rows(upTo: order.place(of: item))
+    let place = order.place(of: item)
+    let row = items.partition { order.areInOrder(place, $0.place) }
     return row < count ? row : nil
   }
 
   func lastRow(before item: BaseItem) -> Int? {
-    let row = min(items.rows(before: order.place(of: item)), count) - 1
+    let place = order.place(of: item)
+    let row = min(items.partition { !order.areInOrder($0.place, place) }, count) - 1
     return row < 0 ? nil : row
   }
 
-  mutating func prepareToIterate() { items.prepareToIterate() }
+  /// Copies the items into an array, so that iteration is as fast as over an array, until the next change.
+  mutating func prepareToIterate() {
+    if array == nil { array = items.map(\.item) }
+  }
 
   /// Whether a listed item still belongs in its row. If so, its stored position is updated.
   mutating func staysInPlace(_ key: ExactKey) -> Bool {
-    guard let item = items.item(key) else { return false }
-    return items.updateInPlace(key, item)
+    guard let item = items.element(key)?.item else { return false }
+    return items.replaceInPlace(placed(item, key), order)
   }
 
   /// The number of listed items, including those beyond the limit.
   var listedCount: Int { items.count }
 
-  func checkInvariants() { items.checkInvariants() }
+  /// Traps if an item is not in the row that its stored position requires. Takes linear time.
+  func checkInvariants() { items.checkInvariants(order) }
 
   // MARK: Changes
 
   /// Sets the items of these distinct keys, removes the keys whose item is nil, and sets the limit. The work
   /// is proportional to the number of keys, plus the number of rows that cross a changed limit.
-  mutating func update(_ wanted: [(key: ExactKey, item: BaseItem?)], limit: Int?) -> ListStep {
-    var step = ListStep()
-    var removed: [ExactKey] = []
-    var inserted: [(key: ExactKey, item: BaseItem)] = []
-    for (key, item) in wanted {
-      switch (items.item(key), item) {
-      case (nil, nil): continue
-      case (nil, let wanted?): inserted.append((key, wanted))
-      case (_?, nil): removed.append(key)
-      case (_?, let wanted?):
-        if items.updateInPlace(key, wanted) {
-          step.stayed.append(key)
-        } else {
-          removed.append(key)
-          inserted.append((key, wanted))
-        }
-      }
-    }
-    move(removed, inserted, limit: limit, step: &step)
-    return step
-  }
-
-  private mutating func move(
-    _ removed: [ExactKey], _ inserted: [(key: ExactKey, item: BaseItem)], limit: Int?,
-    step: inout ListStep
-  ) {
+  mutating func update(_ wanted: [(key: ExactKey, item: BaseItem?)], limit: Int?) -> RowChanges {
     let countBefore = count
-    step.deleted = removed.compactMap(row).sorted()
-    for key in removed { items.remove(key) }
-    items.insert(inserted)
+    let removing = wanted.filter { $0.item == nil }.map(\.key)
+    let setting = wanted.compactMap { key, item in item.map { placed($0, key) } }
+    let change = items.update(removing: removing, setting: setting, order)
     self.limit = limit
-    step.added = inserted.compactMap { row($0.key) }.sorted()
-    step.touched = removed + inserted.map(\.key)
-    addRowsCrossingLimit(countBefore, Set(inserted.map(\.key)), step: &step)
+    if !keepsItems(change) { array = nil }
+    return rows(of: change, countBefore)
   }
 
-  /// Adds to `step` the rows that cross the limit although their items did not change.
-  private func addRowsCrossingLimit(_ countBefore: Int, _ inserted: Set<ExactKey>, step: inout ListStep) {
-    let stayed = countBefore - step.deleted.count
-    let kept = count - step.added.count
+  private func placed(_ item: BaseItem, _ key: ExactKey) -> PlacedItem {
+    PlacedItem(key: key, item: item, place: order.place(of: item))
+  }
+
+  /// Whether each row has the same item as before the change.
+  private func keepsItems(_ change: ListChange<ExactKey, PlacedItem>) -> Bool {
+    change.removals.isEmpty && change.insertions.isEmpty && change.movedReplacements.isEmpty
+      && change.replacements.allSatisfy { item(of: $0.key, is: $0.element.item) }
+  }
+
+  private func rows(of change: ListChange<ExactKey, PlacedItem>, _ countBefore: Int) -> RowChanges {
+    let moved = change.movedReplacements.map { change.replacements[$0] }
+    let removed = change.removals + moved
+    let inserted = change.insertions + moved.map(\.key)
+    let movedKeys = Set(moved.map(\.key))
+    var rows = RowChanges()
+    rows.deleted = removed.map(\.row).filter { $0 < countBefore }.sorted()
+    rows.added = inserted.compactMap(row).sorted()
+    rows.touched = removed.map(\.key) + inserted
+    rows.stayed = change.replacements.map(\.key).filter { !movedKeys.contains($0) }
+    addRowsCrossingLimit(countBefore, Set(inserted), rows: &rows)
+    return rows
+  }
+
+  /// Adds to `rows` the rows that cross the limit although their items did not change.
+  private func addRowsCrossingLimit(_ countBefore: Int, _ inserted: Set<ExactKey>, rows: inout RowChanges) {
+    let stayed = countBefore - rows.deleted.count
+    let kept = count - rows.added.count
     if kept < stayed {
-      let pushedOut = Self.last(stayed - kept, of: countBefore, without: step.deleted)
-      step.deleted = Self.merged(step.deleted, pushedOut)
+      let pushedOut = Self.last(stayed - kept, of: countBefore, without: rows.deleted)
+      rows.deleted = (rows.deleted + pushedOut).sorted()
       var (row, rest) = (count, stayed - kept)
       while rest > 0 {
-        let key = ExactKey(items[row].key ?? "")
+        let key = items[row].key
         row += 1
         guard !inserted.contains(key) else { continue }
-        step.touched.append(key)
+        rows.touched.append(key)
         rest -= 1
       }
     } else if kept > stayed {
-      let pulledIn = Self.last(kept - stayed, of: count, without: step.added)
-      step.touched += pulledIn.map { ExactKey(items[$0].key ?? "") }
-      step.added = Self.merged(step.added, pulledIn)
+      let pulledIn = Self.last(kept - stayed, of: count, without: rows.added)
+      rows.touched += pulledIn.map { items[$0].key }
+      rows.added = (rows.added + pulledIn).sorted()
     }
   }
 
@@ -135,6 +159,4 @@ struct VisibleItems {
     }
     return rows.reversed()
   }
-
-  private static func merged(_ left: [Int], _ right: [Int]) -> [Int] { (left + right).sorted() }
 }
