@@ -104,9 +104,7 @@ package final class StorageClient: Sendable {
 
   private static func stop(_ sync: BlobSync?) {
     guard let sync else { return }
-    let isStopped = DispatchSemaphore(value: 0)
-    sync.stop { isStopped.signal() }
-    isStopped.wait()
+    waitForValue { done in sync.stop { done(()) } }
   }
 
   // MARK: Maintenance

@@ -18,9 +18,7 @@ extension StorageReference {
   nonisolated(nonsending) func answered<Value: Sendable>(
     _ body: @escaping @Sendable () throws(StorageError) -> Value
   ) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      storage.client.perform(finishing({ continuation.resume(with: $0) }, body))
-    }
+    try await awaitResult { storage.client.perform(finishing($0, body)) }
   }
 
   private func finishing<Value>(
@@ -45,9 +43,7 @@ extension StorageReference {
   nonisolated(nonsending) func answered<Value: Sendable>(
     later body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void
   ) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      performRemotely({ continuation.resume(with: $0) }, body)
-    }
+    try await awaitResult { performRemotely($0, body) }
   }
 
   private func performRemotely<Value>(

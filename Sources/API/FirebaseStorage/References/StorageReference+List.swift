@@ -113,12 +113,10 @@ extension StorageReference {
       guard let sync = storage.client.sync else {
         return try objects.list(bucket: bucket, folder: fullPath, from: start, limit: limit)
       }
-      let answer = Locked<Result<ObjectPage, BlobSyncError>?>(nil)
-      sync.list(bucket: bucket, folder: fullPath, after: start, limit: limit) { result in
-        answer.withLock { $0 = result }
-        answer.wakeAll()
+      let page: Result<ObjectPage, BlobSyncError> = waitForValue { done in
+        sync.list(bucket: bucket, folder: fullPath, after: start, limit: limit, done)
       }
-      return try answer.withLock(when: { $0 != nil }) { $0 ?? .failure(.stopped) }.get()
+      return try page.get()
     } catch let error as BlobSyncError {
       throw StorageErrors.translate(error, bucket, object: fullPath)
     } catch let error as DocumentStoreError {

@@ -60,15 +60,8 @@ extension Storage {
       return client.sync
     }
     guard let sync else { return }
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      sync.wait { error in
-        if let error {
-          done.resume(throwing: StorageErrors.translate(error, name, object: ""))
-        } else {
-          done.resume()
-        }
-      }
-    }
+    let failure: BlobSyncError? = await awaitValue { sync.wait($0) }
+    if let failure { throw StorageErrors.translate(failure, name, object: "") }
   }
 }
 
@@ -141,6 +134,6 @@ public struct PendingChange: Sendable, Identifiable {
       return reference.storage.client.sync
     }
     guard let sync else { return false }
-    return await withCheckedContinuation { done in sync.cancel(number) { done.resume(returning: $0) } }
+    return await awaitValue { sync.cancel(number, $0) }
   }
 }
