@@ -50,8 +50,7 @@ extension StorageReference {
     _ finish: @escaping Finish<Value>,
     _ body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void
   ) {
-    let client = storage.client
-    client.perform(askingRemote: client.remote.remote != nil) {
+    storage.client.perform(askingRemote: true) {
       do throws(StorageError) { try body(finish) } catch { finish(.failure(error)) }
     }
   }
