@@ -117,7 +117,7 @@ struct TransferLifeTests {
     bucket.storage.remote = remote
     let (client, notes) = (bucket.storage.client, notes)
     _ = try client.objects()
-    let sync = try #require(client.sync)
+    let sync = try #require((client.backend as? RemoteBackend)?.sync)
     let path = ObjectPath(bucket: "dugout", name: try ObjectName("a"))
     let wanted = BlobSync.FetchRequest(fetchesContent: true, timeout: 3_600_000_000)
     let search = sync.find(path, wanted) { result in

@@ -22,7 +22,7 @@ struct WithoutRemoteTests {
     try await bucket.storage.waitForPendingChanges()
 
     let client = bucket.storage.client
-    let hasSync = client.sync != nil
+    let hasSync = (client.backend as? RemoteBackend)?.sync != nil
     #expect(hasSync == hasRemote)
     // Attaching a remote marks the buckets as its mirror.
     let isRemoteMirror = try client.objects().outbox.isRemoteMirror()

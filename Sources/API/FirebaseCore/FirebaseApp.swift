@@ -113,11 +113,7 @@ public final class FirebaseApp: NSObject, Sendable {
   /// Calls ``delete(_:)`` on another thread, because closing a store can block.
   @discardableResult
   public nonisolated(nonsending) func delete() async -> Bool {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        self.delete { continuation.resume(returning: $0) }
-      }
-    }
+    await awaitValue { done in DispatchQueue.global().async { self.delete(done) } }
   }
 
   /// A copy of the options. Changing the copy does not affect the app.

@@ -75,9 +75,7 @@ extension Firestore {
   /// a query.
   @discardableResult
   nonisolated(nonsending) public func getQuery(named name: String) async -> Query? {
-    await withCheckedContinuation { found in
-      query(named: name) { found.resume(returning: try? $0.get()) }
-    }
+    await awaitValue { done in query(named: name) { done(try? $0.get()) } }
   }
 
   private func query(named name: String, _ done: @escaping @Sendable (Result<Query, any Error>) -> Void) {
@@ -115,7 +113,7 @@ private struct BundleLoad: Sendable {
   }
 
   nonisolated(nonsending) func run() async throws -> LoadBundleTaskProgress {
-    try await withCheckedThrowingContinuation { done in begin { done.resume(with: $0) } }
+    try await awaitResult(begin)
   }
 
   func begin(_ done: @escaping @Sendable (Result<LoadBundleTaskProgress, any Error>) -> Void) {

@@ -52,7 +52,7 @@ package final class ClientStore: Sendable {
     /// Reads that wait until all writes up to this number have finished.
     var waiting: [(write: UInt64, resume: @Sendable () -> Void)] = []
     /// Tasks that wait until all writes up to this number have finished.
-    var suspended: [(write: UInt64, task: CheckedContinuation<Void, Never>)] = []
+    var suspended: [(write: UInt64, resume: @Sendable (()) -> Void)] = []
     /// The user's setting for automatic index creation; nil if the user has not set it.
     var createsIndexes: Bool?
 
@@ -99,10 +99,10 @@ package final class ClientStore: Sendable {
 
   nonisolated(nonsending) func opened() async throws -> LocalView {
     if let view = openView { return view }
-    return try await withCheckedThrowingContinuation { continuation in
+    return try await awaitResult { (done: @escaping Answer<LocalView>) in
       writes.async { [self] in
         let result = Result { () throws(DocumentStoreError) in try openedOnWriteQueue() }
-        continuation.resume(with: result.mapError(FirestoreErrors.translate))
+        done(result.mapError(FirestoreErrors.translate))
       }
     }
   }
@@ -110,9 +110,7 @@ package final class ClientStore: Sendable {
   /// Blocks the caller's thread until the writes up to `write` have finished.
   func openedBlocking(after write: UInt64) throws -> LocalView {
     if state.withLock({ $0.finished < write }) {
-      let finished = DispatchSemaphore(value: 0)
-      resume(after: write) { finished.signal() }
-      finished.wait()
+      waitForValue { done in resume(after: write) { done(()) } }
     }
     if let view = openView { return view }
     return try writes.sync { Result { () throws(DocumentStoreError) in try openedOnWriteQueue() } }
@@ -183,7 +181,7 @@ package final class ClientStore: Sendable {
       return state.suspended.filter { $0.write <= number }
     }
     // A task's executor may be code of the app, so tasks are resumed outside the lock.
-    for suspended in resumed { suspended.task.resume() }
+    for suspended in resumed { suspended.resume(()) }
   }
 
   /// Runs `body` after the completions of all writes that were issued before this call.
@@ -254,12 +252,12 @@ package final class ClientStore: Sendable {
   /// Waits until all writes up to number `write` have finished, successfully or not.
   nonisolated(nonsending) func wait(for write: UInt64) async {
     guard state.withLock({ $0.finished < write }) else { return }
-    await withCheckedContinuation { continuation in
+    await awaitValue { (done: @escaping @Sendable (()) -> Void) in
       let isFinished = state.withLock { state in
-        if state.finished < write { state.suspended.append((write, continuation)) }
+        if state.finished < write { state.suspended.append((write, done)) }
         return state.finished >= write
       }
-      if isFinished { continuation.resume() }
+      if isFinished { done(()) }
     }
   }
 
@@ -393,10 +391,10 @@ package final class ClientStore: Sendable {
     _ body: @escaping @Sendable (LocalView) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
     let view = try await opened()
-    return try await withCheckedThrowingContinuation { continuation in
+    return try await awaitResult { (done: @escaping Answer<Value>) in
       queue(view).async(group: group) {
         let result = Result { () throws(DocumentStoreError) in try body(view) }
-        continuation.resume(with: result.mapError(FirestoreErrors.translate))
+        done(result.mapError(FirestoreErrors.translate))
       }
     }
   }

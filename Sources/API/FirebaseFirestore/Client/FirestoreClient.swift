@@ -164,9 +164,7 @@ extension FirestoreClient {
   }
 
   nonisolated(nonsending) package func send(_ event: SyncEvent) async throws {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      send(event) { done.resume(with: $0) }
-    }
+    try await awaitResult { send(event, $0) }
   }
 
   /// Runs an async read after the writes that were issued before this call. Passes the results of these reads

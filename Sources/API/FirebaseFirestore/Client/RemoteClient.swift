@@ -81,10 +81,10 @@ final class RemoteClient: FirestoreClient {
   nonisolated(nonsending) private func readEngine<Value: Sendable>(
     _ driver: SyncDriver, _ body: @escaping @Sendable (SyncEngine) throws(DocumentStoreError) -> Value
   ) async throws -> Value {
-    try await withCheckedThrowingContinuation { answer in
+    try await awaitResult { (done: @escaping Answer<Value>) in
       driver.inspect { engine in
         let result = Result { () throws(DocumentStoreError) in try body(engine) }
-        answer.resume(with: result.mapError(FirestoreErrors.translate))
+        done(result.mapError(FirestoreErrors.translate))
       }
     }
   }
@@ -205,9 +205,7 @@ final class RemoteClient: FirestoreClient {
   nonisolated(nonsending) private func answer<Value: Sendable>(
     _ request: (@escaping Answer<Value>) -> Void
   ) async throws -> Value {
-    try await withCheckedThrowingContinuation { (answer: CheckedContinuation<Value, any Error>) in
-      request(requests.once(on: store.answers.queue, { answer.resume(with: $0) }))
-    }
+    try await awaitResult { request(requests.once(on: store.answers.queue, $0)) }
   }
 
   nonisolated(nonsending) func aggregate(
@@ -216,10 +214,9 @@ final class RemoteClient: FirestoreClient {
     guard source == .server else { return try await store.aggregate(aggregates, over: query, after: write) }
     let driver = try await openedDriver(after: write)
     let limit = RemoteTimeLimit(seconds: choice.timeLimit)
-    return try await withCheckedThrowingContinuation { answer in
-      let done: Answer<[StoredValue]> = requests.once(
-        on: store.answers.queue, { answer.resume(with: $0) },
-        cancelling: { limit.end(with: PendingRequests.terminated) })
+    return try await awaitResult { (answer: @escaping Answer<[StoredValue]>) in
+      let done = requests.once(
+        on: store.answers.queue, answer, cancelling: { limit.end(with: PendingRequests.terminated) })
       driver.inspect { [choice] engine in
         guard engine.isNetworkEnabled else { return done(.failure(RemoteAggregate.unavailable)) }
         let request = RemoteAggregate(

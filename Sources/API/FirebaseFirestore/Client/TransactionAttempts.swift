@@ -162,15 +162,10 @@ final class RemoteTransaction: TransactionBase {
   private func wait<Value: Sendable>(
     _ request: (@escaping @Sendable (Result<Value, RemoteError>) -> Void) -> Void
   ) throws -> Value {
-    let answer = Locked<Result<Value, RemoteError>?>(nil)
-    let isAnswered = DispatchSemaphore(value: 0)
-    let reply = RemoteReply<Value>(limit) { result in
-      answer.withLock { $0 = result }
-      isAnswered.signal()
+    let result: Result<Value, RemoteError> = waitForValue { done in
+      let reply = RemoteReply<Value>(limit, done)
+      request { reply.take($0) }
     }
-    request { reply.take($0) }
-    isAnswered.wait()
-    guard let result = answer.withLock({ $0 }) else { throw OfflineSyncError.remote(RemoteError(.unknown)) }
     return try result.mapError { OfflineSyncError.remote($0) }.get()
   }
 }

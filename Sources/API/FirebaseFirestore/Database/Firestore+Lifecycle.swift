@@ -60,9 +60,7 @@ extension Firestore {
   /// Returns once all writes issued before this call are acknowledged.
   nonisolated(nonsending) public func waitForPendingWrites() async throws {
     let client = client()
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      client.waitForPendingWrites { done.resume(with: $0) }
-    }
+    try await awaitResult { client.waitForPendingWrites($0) }
   }
 
   // MARK: Ending
@@ -92,7 +90,7 @@ extension Firestore {
   nonisolated(nonsending) public func terminate() async throws {
     forget()
     end()
-    await withCheckedContinuation { done in ending.notify(queue: endQueue) { done.resume() } }
+    await awaitValue { done in ending.notify(queue: endQueue) { done(()) } }
   }
 
   /// Deletes the database with all its data. Fails with `failedPrecondition` if an instance in this process
@@ -104,9 +102,7 @@ extension Firestore {
 
   /// Deletes the database, which must not be in use.
   nonisolated(nonsending) public func clearPersistence() async throws {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      clear { done.resume(with: $0) }
-    }
+    try await awaitResult { clear($0) }
   }
 
   private func clear(_ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {

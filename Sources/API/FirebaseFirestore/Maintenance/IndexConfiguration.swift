@@ -5,6 +5,7 @@
 //                            | {"fieldPath": path, "arrayConfig": "CONTAINS"}]}], …}
 
 import DocumentStore
+private import FirebaseCore
 public import Foundation
 private import OfflineSync
 
@@ -37,9 +38,7 @@ extension Firestore {
   }
 
   nonisolated(nonsending) private func configureIndexes(_ json: Data?) async throws {
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      setIndexConfiguration(json) { done.resume(with: $0) }
-    }
+    try await awaitResult { setIndexConfiguration(json, $0) }
   }
 
   private func setIndexConfiguration(

@@ -104,12 +104,6 @@ extension WriteBatch {
   /// Commits like `commit()`.
   nonisolated(nonsending) package func commitOrFail() async throws {
     guard let client = try? firestore.livingClient() else { throw Firestore.ended }
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      let companion = companion
-      send(through: client) { result in
-        guard let companion else { return done.resume(with: result) }
-        companion.batchEnded(result.failure, on: nil) { done.resume(with: result) }
-      }
-    }
+    try await awaitResult { commit(through: client, done: $0) }
   }
 }

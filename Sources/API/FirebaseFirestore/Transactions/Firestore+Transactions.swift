@@ -81,7 +81,7 @@ private struct TransactionRun: @unchecked Sendable {
   }
 
   nonisolated(nonsending) func result() async throws -> Transferred<Any?> {
-    try await withCheckedThrowingContinuation { done in begin { done.resume(with: $0) } }
+    try await awaitResult(begin)
   }
 
   func begin(_ done: @escaping @Sendable (Result<Transferred<Any?>, any Error>) -> Void) {

@@ -158,12 +158,16 @@ public final class WriteBatch: NSObject, Sendable {
 
   /// Commits the writes atomically. Returns when they are on stable storage.
   nonisolated(nonsending) public func commit() async throws {
-    try await withCheckedThrowingContinuation { continuation in
-      let companion = companion
-      send { result in
-        guard let companion else { return continuation.resume(with: result) }
-        companion.batchEnded(result.failure, on: nil) { continuation.resume(with: result) }
-      }
+    try await awaitResult { commit(through: nil, done: $0) }
+  }
+
+  /// Commits through `client` like `commit(through:_:)`, but calls `done` beside the callback queue, after
+  /// the companion has received the result.
+  func commit(through client: (any FirestoreClient)?, done: @escaping Answer<Void>) {
+    let companion = companion
+    send(through: client) { result in
+      guard let companion else { return done(result) }
+      companion.batchEnded(result.failure, on: nil) { done(result) }
     }
   }
 

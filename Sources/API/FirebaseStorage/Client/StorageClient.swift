@@ -12,8 +12,6 @@ import DocumentStore
 import FirebaseCore
 import Foundation
 import ObjectStore
-import ObjectSync
-import OfflineSync
 
 package final class StorageClient: Sendable {
   let app: FirebaseApp
@@ -34,8 +32,11 @@ package final class StorageClient: Sendable {
 
   private struct State: Sendable {
     var use: StoreUse?
-    var remote = RemoteSettings()
-    var sync: BlobSync?
+    var settings = RemoteSettings() {
+      didSet { backend = settings.makeBackend() }
+    }
+    /// Attached to the store while the store is open.
+    var backend: any StorageBackend = RemoteSettings().makeBackend()
     var isClosed = false
     var isSweeping = false
     /// Called after each sweep.
@@ -57,23 +58,23 @@ package final class StorageClient: Sendable {
   }
 
   private func open() throws(StorageError) -> ObjectStore {
-    let (open, remote, isClosed) = state.withLock { ($0.use, $0.remote, $0.isClosed) }
+    let (open, backend, isClosed) = state.withLock { ($0.use, $0.backend, $0.isClosed) }
     if let open { return open.view.store.objects }
     guard !isClosed else { throw StorageErrors.closed }
     do throws(DocumentStoreError) {
       let use = try AppStores.shared.use(place)
-      let sync: BlobSync?
-      do throws(DocumentStoreError) { sync = try remote.attach(to: use.view.store.objects) } catch {
+      do throws(DocumentStoreError) { try backend.attach(to: use.view.store.objects) } catch {
         try? use.end()
         throw error
       }
       let isInTime = state.withLock { state in
         guard !state.isClosed else { return false }
-        (state.use, state.sync) = (use, sync)
+        (state.use, state.backend) = (use, backend)
         return true
       }
       guard isInTime else {
-        Self.stop(sync)
+        backend.stop()
+        backend.detach()
         try? use.end()
         throw .closed(StorageEvidence(message: StorageErrors.closed.localizedDescription))
       }
@@ -86,27 +87,17 @@ package final class StorageClient: Sendable {
 
   // MARK: The remote
 
-  /// The sync. Nil until the store is open, and always nil without a remote.
-  var sync: BlobSync? { state.withLock { $0.sync } }
+  /// Executes the operations on the objects.
+  var backend: any StorageBackend { state.withLock { $0.backend } }
 
-  /// Whether a change completes only after the remote has acknowledged it.
-  var waitsForRemote: Bool { state.withLock { $0.sync != nil && $0.remote.acknowledgement == .server } }
-
-  var remote: RemoteSettings { state.withLock { $0.remote } }
+  var settings: RemoteSettings { state.withLock { $0.settings } }
 
   /// Changes the settings. If the store is already open, changes nothing and returns false.
-  func setRemote(_ change: (inout RemoteSettings) -> Void) -> Bool {
+  func changeSettings(_ change: (inout RemoteSettings) -> Void) -> Bool {
     state.withLock { state in
-      if state.use == nil { change(&state.remote) }
+      if state.use == nil { change(&state.settings) }
       return state.use == nil
     }
-  }
-
-  private static func stop(_ sync: BlobSync?) {
-    guard let sync else { return }
-    let isStopped = DispatchSemaphore(value: 0)
-    sync.stop { isStopped.signal() }
-    isStopped.wait()
   }
 
   // MARK: Maintenance
@@ -165,23 +156,26 @@ package final class StorageClient: Sendable {
     // Wait for the cleanup of cancelled transfers, so that closing does not leave data from which they would
     // resume.
     _ = cleaning.wait(timeout: .now() + cleaningSeconds)
+    let backend = backend
     // Callers that wait for the remote get an error.
-    Self.stop(sync)
+    backend.stop()
     operations.sync {}
     remoteOperations.sync {}
     work.wait()
     let use = state.withLock { state in
-      defer { (state.use, state.sync) = (nil, nil) }
+      defer { state.use = nil }
       return state.use
     }
+    backend.detach()
     try? use?.end()
   }
 
   // MARK: Work
 
-  /// Runs `body` on the queue of operations, or on the queue of operations that may wait for a remote.
+  /// Runs `body` on the queue of operations. If `body` asks the remote and there is one, runs it on the queue
+  /// of operations that may wait for a remote.
   func perform(askingRemote: Bool = false, _ body: @escaping @Sendable () -> Void) {
-    (askingRemote ? remoteOperations : operations).async { [self] in
+    (askingRemote && backend.asksRemote ? remoteOperations : operations).async { [self] in
       body()
       sweepIfDue()
     }

@@ -32,9 +32,7 @@ extension StorageReference {
   @discardableResult
   nonisolated(nonsending) public func revokeDownloadTokens() async throws -> URL {
     try await answered { [self] () throws(StorageError) in
-      guard storage.client.remote.remote == nil else {
-        throw .unknown(message: "Tokens of a remote's objects can only be revoked there.", serverError: [:])
-      }
+      try storage.client.backend.checkMaySetTokens()
       let object = try withObjects { objects, place throws(DocumentStoreError) -> StoredObject? in
         try objects.setTokens([UploadWorker.newToken()], of: place)
       }

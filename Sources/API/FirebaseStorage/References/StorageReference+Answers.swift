@@ -18,9 +18,7 @@ extension StorageReference {
   nonisolated(nonsending) func answered<Value: Sendable>(
     _ body: @escaping @Sendable () throws(StorageError) -> Value
   ) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      storage.client.perform(finishing({ continuation.resume(with: $0) }, body))
-    }
+    try await awaitResult { storage.client.perform(finishing($0, body)) }
   }
 
   private func finishing<Value>(
@@ -45,17 +43,14 @@ extension StorageReference {
   nonisolated(nonsending) func answered<Value: Sendable>(
     later body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void
   ) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      performRemotely({ continuation.resume(with: $0) }, body)
-    }
+    try await awaitResult { performRemotely($0, body) }
   }
 
   private func performRemotely<Value>(
     _ finish: @escaping Finish<Value>,
     _ body: @escaping @Sendable (@escaping Finish<Value>) throws(StorageError) -> Void
   ) {
-    let client = storage.client
-    client.perform(askingRemote: client.remote.remote != nil) {
+    storage.client.perform(askingRemote: true) {
       do throws(StorageError) { try body(finish) } catch { finish(.failure(error)) }
     }
   }

@@ -3,12 +3,9 @@
 // With a remote, a list shows the remote's objects, changed by the pending local changes. If the remote
 // cannot be reached, the list shows the local objects.
 
-import ByteStore
-import DocumentStore
 import Foundation
 import ObjectStore
 import ObjectSync
-import OfflineSync
 
 extension StorageReference {
   private static let resultsMax: Int64 = 1000
@@ -88,7 +85,7 @@ extension StorageReference {
     }
     var start: String?
     if let token {
-      start = PageToken.start(of: token, in: path, ofRemote: storage.client.remote.remote != nil)
+      start = storage.client.backend.pageTokens.start(of: token, in: path)
       if start == nil {
         throw StorageErrors.badRequest("The page token is not valid.", bucket, object: fullPath)
       }
@@ -109,22 +106,10 @@ extension StorageReference {
 
   private func objectPage(from start: String?, limit: Int) throws(StorageError) -> ObjectPage {
     let objects = try storage.client.objects()
-    do {
-      guard let sync = storage.client.sync else {
-        return try objects.list(bucket: bucket, folder: fullPath, from: start, limit: limit)
-      }
-      let answer = Locked<Result<ObjectPage, BlobSyncError>?>(nil)
-      sync.list(bucket: bucket, folder: fullPath, after: start, limit: limit) { result in
-        answer.withLock { $0 = result }
-        answer.wakeAll()
-      }
-      return try answer.withLock(when: { $0 != nil }) { $0 ?? .failure(.stopped) }.get()
-    } catch let error as BlobSyncError {
-      throw StorageErrors.translate(error, bucket, object: fullPath)
-    } catch let error as DocumentStoreError {
-      throw StorageErrors.translate(error, bucket, object: fullPath)
+    do throws(BlobSyncError) {
+      return try storage.client.backend.list(path, from: start, limit: limit, in: objects)
     } catch {
-      throw .unknown(message: "\(error)", serverError: [:])
+      throw StorageErrors.translate(error, bucket, object: fullPath)
     }
   }
 
@@ -134,27 +119,6 @@ extension StorageReference {
     }
     return StorageListResult(
       prefixes: page.folders.map(reference), items: page.items.map(reference),
-      pageToken: page.next.map { PageToken.token(start: $0, ofRemote: storage.client.sync != nil) })
-  }
-}
-
-/// A token that encodes the start of a page as opaque Base64 text. The encoded name is the first entry of the
-/// page. With a remote, it is the last entry before the page.
-private enum PageToken {
-  private static let remoteMark = "r"
-
-  static func token(start: String, ofRemote: Bool) -> String {
-    Data(((ofRemote ? remoteMark : "") + start).utf8).base64EncodedString()
-  }
-
-  /// Decodes a token. Returns nil for a token that this library did not create.
-  static func start(of token: String, in path: StoragePath, ofRemote: Bool) -> String? {
-    guard let data = Data(base64Encoded: token), let start = String(validating: data, as: UTF8.self),
-      start.utf8.count <= 1100
-    else { return nil }
-    guard ofRemote else { return start.hasPrefix("=") && !start.contains("/") ? start : nil }
-    guard start.utf8.starts(with: remoteMark.utf8) else { return nil }
-    let entry = String(decoding: start.utf8.dropFirst(remoteMark.utf8.count), as: UTF8.self)
-    return path.object.isEmpty || entry.utf8.starts(with: (path.object + "/").utf8) ? entry : nil
+      pageToken: page.next.map { storage.client.backend.pageTokens.token(start: $0) })
   }
 }

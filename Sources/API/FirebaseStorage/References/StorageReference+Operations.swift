@@ -69,54 +69,14 @@ extension StorageReference {
   }
 
   private func performUpdate(
-    _ update: AttributeChanges, _ finish: @escaping Finish<StorageMetadata>
+    _ changes: AttributeChanges, _ finish: @escaping Finish<StorageMetadata>
   ) throws(StorageError) {
-    let (client, bucket, path) = (storage.client, bucket, fullPath)
-    _ = try client.objects()
-    guard let sync = client.sync, let place else { return try updateHere(update, finish) }
-    let notFound = notFound
-    try known { [self] found in
-      switch found {
-      case .success(.here):
-        client.perform(askingRemote: true) { [self] in
-          do throws(StorageError) { try updateHere(update, finish) } catch { finish(.failure(error)) }
-        }
-      case .success(.remoteOnly):
-        // Only the remote has the object, so the change is sent to the remote directly and is not queued.
-        let timeout = Storage.microseconds(storage.maxOperationRetryTime)
-        sync.updateAtRemote(place, update, timeout: timeout) { result in
-          finish(
-            result.mapError { StorageErrors.translate($0, bucket, object: path) }.flatMap { object in
-              object.map { .success(StorageMetadata($0)) } ?? .failure(notFound)
-            })
-        }
-      case .success(.absent): finish(.failure(notFound))
-      case .failure(let error): finish(.failure(error))
-      }
-    }
-  }
-
-  /// Changes the local object. With a remote, the change is then queued for the remote.
-  private func updateHere(
-    _ update: AttributeChanges, _ finish: @escaping Finish<StorageMetadata>
-  ) throws(StorageError) {
-    let (client, bucket, path) = (storage.client, bucket, fullPath)
-    let isWaiting = client.waitsForRemote
-    let timeout = Storage.microseconds(storage.maxOperationRetryTime)
-    let updated = try withObjects { objects, place throws(DocumentStoreError) -> StoredObject? in
-      guard let sync = client.sync else { return try objects.update(place) { update.apply(to: &$0) } }
-      let watcher = BlobSync.Watcher(timeout: isWaiting ? timeout : nil) { result in
-        guard isWaiting else { return }
-        switch result {
-        case .success(let object?): finish(.success(StorageMetadata(object)))
-        case .success(nil): finish(.failure(StorageErrors.objectNotFound(bucket, path)))
-        case .failure(let error): finish(.failure(StorageErrors.translate(error, bucket, object: path)))
-        }
-      }
-      return try sync.update(place, update, watcher: watcher)
-    }
-    guard let updated else { throw notFound }
-    if !isWaiting { finish(.success(StorageMetadata(updated))) }
+    let client = storage.client
+    let objects = try client.objects()
+    guard let place else { throw notFound }
+    let update = MetadataUpdate(path: place, changes: changes, timeout: timeout)
+    client.backend.update(
+      update, in: objects, performing: { client.perform(askingRemote: true, $0) }, translating(finish))
   }
 
   // MARK: Download URLs
@@ -176,21 +136,12 @@ extension StorageReference {
   }
 
   private func performDelete(_ finish: @escaping Finish<Bool>) throws(StorageError) {
-    let (client, bucket, path) = (storage.client, bucket, fullPath)
-    _ = try client.objects()
-    let isWaiting = client.waitsForRemote
-    let timeout = Storage.microseconds(storage.maxOperationRetryTime)
-    let wasThere = try withObjects { objects, place throws(DocumentStoreError) -> Bool? in
-      guard let sync = client.sync else { return try objects.delete(place) }
-      let watcher = BlobSync.Watcher(timeout: isWaiting ? timeout : nil) { result in
-        if isWaiting {
-          finish(result.map { _ in true }.mapError { StorageErrors.translate($0, bucket, object: path) })
-        }
-      }
-      return try sync.delete(place, watcher)
+    let objects = try storage.client.objects()
+    guard let place else { throw notFound }
+    let done = translating(finish)
+    storage.client.backend.delete(place, in: objects, timeout: timeout) { wasThere in
+      done(wasThere.map { $0 ? true : nil })
     }
-    guard wasThere == true else { throw notFound }
-    if !isWaiting { finish(.success(true)) }
   }
 
   // MARK: Objects
@@ -199,20 +150,27 @@ extension StorageReference {
   /// called once: before this method returns if there is no remote, and later if there is one.
   func known(_ finish: @escaping Finish<BlobSync.Found>) throws(StorageError) {
     guard let place else { return finish(.success(.absent)) }
-    let (bucket, path) = (bucket, fullPath)
     let objects = try storage.client.objects()
-    guard let sync = storage.client.sync else {
-      do throws(DocumentStoreError) {
-        return finish(.success(try objects.object(at: place).map { .here($0) } ?? .absent))
-      } catch {
-        throw StorageErrors.translate(error, bucket, object: path)
-      }
-    }
-    let timeout = Storage.microseconds(storage.maxOperationRetryTime)
-    sync.find(place, BlobSync.FetchRequest(fetchesContent: false, timeout: timeout)) { result in
-      finish(result.mapError { StorageErrors.translate($0, bucket, object: path) })
+    let (bucket, path) = (bucket, fullPath)
+    storage.client.backend.find(place, in: objects, timeout: timeout) { found in
+      finish(found.mapError { StorageErrors.translate($0, bucket, object: path) })
     }
   }
+
+  /// Returns a closure that translates a result for `finish`. Nil means that there is no such object.
+  private func translating<Value>(_ finish: @escaping Finish<Value>) -> BackendAnswer<Value?> {
+    let (bucket, path, notFound) = (bucket, fullPath, notFound)
+    return { result in
+      switch result {
+      case .success(let value?): finish(.success(value))
+      case .success(nil): finish(.failure(notFound))
+      case .failure(let error): finish(.failure(StorageErrors.translate(error, bucket, object: path)))
+      }
+    }
+  }
+
+  /// How long operations wait for a remote, in microseconds.
+  private var timeout: Int64 { Storage.microseconds(storage.maxOperationRetryTime) }
 
   /// The location of the object. Nil if the path is not a valid object name.
   private var place: ObjectPath? {

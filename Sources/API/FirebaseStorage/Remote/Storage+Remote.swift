@@ -11,26 +11,26 @@ extension Storage {
   /// with a queue of changes. The app's directory records that a remote was attached; afterwards the buckets
   /// cannot be used without a remote. Set this property before the first operation. Setting it later traps.
   public var remote: (any BlobRemote)? {
-    get { client.remote.remote }
+    get { client.settings.remote }
     set { setRemote { $0.remote = newValue } }
   }
 
   /// The treatment of existing objects when a remote is attached for the first time. With `.refuse`, the
   /// first operation fails if any objects exist.
   public var remoteAttachment: RemoteAttachment {
-    get { client.remote.attachment }
+    get { client.settings.attachment }
     set { setRemote { $0.attachment = newValue } }
   }
 
   /// The condition under which an upload, an update or a deletion completes. It has no effect without a
   /// remote.
   public var acknowledgement: StorageAcknowledgement {
-    get { client.remote.acknowledgement }
+    get { client.settings.acknowledgement }
     set { setRemote { $0.acknowledgement = newValue } }
   }
 
   private func setRemote(_ change: (inout RemoteSettings) -> Void) {
-    guard client.setRemote(change) else {
+    guard client.changeSettings(change) else {
       ProgrammerError.trap("The remote of an app's buckets has to be set before their first use.")
     }
   }
@@ -41,9 +41,9 @@ extension Storage {
     let name = bucket
     return try await reference().answered { [self] () throws(StorageError) in
       _ = try client.objects()
-      guard let sync = client.sync else { return [] }
       do throws(DocumentStoreError) {
-        return try sync.changes().filter { $0.path.bucket == name }.map { PendingChange($0, self) }
+        let changes = try client.backend.queuedChanges()
+        return changes.filter { $0.path.bucket == name }.map { PendingChange($0, self) }
       } catch {
         throw StorageErrors.translate(error, name, object: "")
       }
@@ -55,45 +55,12 @@ extension Storage {
   /// throws, after the remote has handled all other changes.
   nonisolated(nonsending) public func waitForPendingChanges() async throws {
     let name = bucket
-    let sync = try await reference().answered { [self] () throws(StorageError) in
+    let backend = try await reference().answered { [self] () throws(StorageError) in
       _ = try client.objects()
-      return client.sync
+      return client.backend
     }
-    guard let sync else { return }
-    try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-      sync.wait { error in
-        if let error {
-          done.resume(throwing: StorageErrors.translate(error, name, object: ""))
-        } else {
-          done.resume()
-        }
-      }
-    }
-  }
-}
-
-/// The condition under which a change of an object completes if there is a remote.
-public enum StorageAcknowledgement: Hashable, Sendable {
-  /// The change completes when the remote has accepted or rejected it. Without a connection, this may never
-  /// happen.
-  case server
-  /// The change completes when it is stored locally and queued. It stays in the queue until the remote has
-  /// accepted or rejected it.
-  case local
-}
-
-struct RemoteSettings: Sendable {
-  var remote: (any BlobRemote)?
-  var attachment = RemoteAttachment.refuse
-  var acknowledgement = StorageAcknowledgement.server
-
-  /// Attaches the remote to the object store. Returns nil if there is no remote. Throws `failedPrecondition`
-  /// if there is no remote although the store is a cache of one. Throws the same error if the store has local
-  /// objects and `attachment` is `.refuse`.
-  func attach(to objects: ObjectStore) throws(DocumentStoreError) -> BlobSync? {
-    if let remote { return try BlobSync.attach(remote, to: objects, attachment: attachment) }
-    try BlobSync.checkAreNotCache(objects)
-    return nil
+    let failure: BlobSyncError? = await awaitValue { backend.waitForChanges($0) }
+    if let failure { throw StorageErrors.translate(failure, name, object: "") }
   }
 }
 
@@ -136,11 +103,10 @@ public struct PendingChange: Sendable, Identifiable {
   @discardableResult
   nonisolated(nonsending) public func cancel() async throws -> Bool {
     let (reference, number) = (reference, id)
-    let sync = try await reference.answered { () throws(StorageError) in
+    let backend = try await reference.answered { () throws(StorageError) in
       _ = try reference.storage.client.objects()
-      return reference.storage.client.sync
+      return reference.storage.client.backend
     }
-    guard let sync else { return false }
-    return await withCheckedContinuation { done in sync.cancel(number) { done.resume(returning: $0) } }
+    return await awaitValue { backend.cancelChange(number, $0) }
   }
 }

@@ -73,13 +73,20 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
     let objects = try client.objects()
     guard let name = try? ObjectName(path.object) else { throw notFound }
     let place = ObjectPath(bucket: path.bucket, name: name)
-    guard let sync = client.sync else { return try open(place, objects) }
-    if let search { return sync.release(search.search) }
+    if let search {
+      client.backend.withSync { $0.release(search.search) }
+      return
+    }
+    search = client.backend.withSync { beginSearch(for: place, $0) }
+    if search == nil { try open(place, objects) }
+  }
+
+  private func beginSearch(for place: ObjectPath, _ sync: BlobSync) -> Search {
     let answer = RemoteAnswer<Result<BlobSync.Found, BlobSyncError>>()
     let wanted = BlobSync.FetchRequest(
       fetchesContent: true, bytesMax: UInt64(max(0, target.bytesMax)), timeout: timeout,
       progress: { answer.progress($0, of: $1) })
-    search = Search(search: sync.find(place, wanted) { answer.end($0) }, answer: answer)
+    return Search(search: sync.find(place, wanted) { answer.end($0) }, answer: answer)
   }
 
   private var notFound: StorageError { StorageErrors.objectNotFound(path.bucket, path.object) }
@@ -136,7 +143,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
 
   func hold() {
     guard let search else { return }
-    client.sync?.hold(search.search)
+    client.backend.withSync { $0.hold(search.search) }
     search.answer.wakeNow()
   }
 
@@ -152,7 +159,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   }
 
   func discard() {
-    if let search { client.sync?.giveUp(search.search) }
+    if let search { client.backend.withSync { $0.giveUp(search.search) } }
     reader = nil
     target.discard()
   }
@@ -160,7 +167,7 @@ final class DownloadWorker: TransferWorker, @unchecked Sendable {
   /// Stops the download and keeps the bytes that were fetched from the remote. The next download of the same
   /// content continues from these bytes.
   func leave() {
-    if let search { client.sync?.stop(search.search) }
+    if let search { client.backend.withSync { $0.stop(search.search) } }
     reader = nil
     target.discard()
   }

@@ -13,9 +13,9 @@ enum Outcome {
     _ task: StorageObservableTask, _ value: @escaping @Sendable (StorageTaskSnapshot) -> Value?
   ) async throws -> Value {
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
+      try await awaitResult { (done: @escaping @Sendable (Result<Value, any Error>) -> Void) in
         task.transfer.whenEnded(of: task) { snapshot in
-          continuation.resume(with: result(snapshot.error == nil ? value(snapshot) : nil, snapshot.error))
+          done(result(snapshot.error == nil ? value(snapshot) : nil, snapshot.error))
         }
       }
     } onCancel: {

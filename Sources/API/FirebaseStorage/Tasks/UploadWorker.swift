@@ -58,7 +58,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   /// bytes. If the upload waits for a remote, only bytes that the remote has received count.
   var completed: Int64 {
     if isFinished { return total }
-    guard client.waitsForRemote else { return Int64(clamping: upload?.bytesSynced ?? 0) }
+    guard client.backend.waitsForRemote else { return Int64(clamping: upload?.bytesSynced ?? 0) }
     return Int64(clamping: queued?.answer.bytes ?? 0)
   }
 
@@ -66,7 +66,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
 
   func prepare() throws(StorageError) {
     if let queued {
-      client.sync?.release(queued.number)
+      client.backend.withSync { $0.release(queued.number) }
       return
     }
     guard upload == nil, earlier == nil else { return }
@@ -140,9 +140,12 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
       try wrapped { () throws(DocumentStoreError) in try upload.append(piece) }
       return .more
     }
-    guard let sync = client.sync else { return .none }
-    try bytes.check()
-    return try answer(to: try enqueue(upload, sync))
+    let queued = try client.backend.withSync { sync throws(StorageError) -> Queued in
+      try bytes.check()
+      return try enqueue(upload, sync)
+    }
+    guard let queued else { return .none }
+    return try answer(to: queued)
   }
 
   // MARK: With a remote
@@ -150,7 +153,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   private func enqueue(_ upload: ObjectUpload, _ sync: BlobSync) throws(StorageError) -> Queued {
     let answer = RemoteAnswer<Result<StoredObject?, BlobSyncError>>()
     let watcher = BlobSync.Watcher(
-      timeout: client.waitsForRemote ? timeout : nil, progress: { answer.progress($0) },
+      timeout: client.backend.waitsForRemote ? timeout : nil, progress: { answer.progress($0) },
       end: { answer.end($0) })
     var done: (object: StoredObject, change: QueuedChange)?
     try wrapped { () throws(DocumentStoreError) in
@@ -164,7 +167,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
   }
 
   private func answer(to queued: Queued) throws(StorageError) -> TransferStep {
-    guard client.waitsForRemote else { return .none }
+    guard client.backend.waitsForRemote else { return .none }
     switch queued.answer.value {
     case nil: return .waiting
     case .success?: return .none
@@ -178,7 +181,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     if let queued { queued.answer.whenChanged(wake) } else { wake() }
   }
 
-  func hold() { if let queued { client.sync?.hold(queued.number) } }
+  func hold() { if let queued { client.backend.withSync { $0.hold(queued.number) } } }
 
   // MARK: Completion
 
@@ -210,7 +213,7 @@ final class UploadWorker: TransferWorker, @unchecked Sendable {
     upload?.cancel()
     earlier?.cancel()
     (upload, earlier, bytes) = (nil, nil, nil)
-    if let queued { client.sync?.cancel(queued.number) }
+    if let queued { client.backend.withSync { $0.cancel(queued.number) } }
   }
 
   func abort() { if !isOverdue { discard() } }

@@ -142,9 +142,7 @@ public final class Batch {
   /// Commits all writes or none. Returns when the writes are on stable storage.
   nonisolated(nonsending) public func commit() async throws {
     let writes = begin()
-    let result = await withCheckedContinuation { continuation in
-      send(writes) { continuation.resume(returning: $0) }
-    }
+    let result = await awaitValue { send(writes, $0) }
     if let error = Self.end(writes, result) { throw error }
   }
 

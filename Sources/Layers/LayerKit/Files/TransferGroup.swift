@@ -70,10 +70,10 @@ package final class TransferGroup: Sendable {
 nonisolated(nonsending) package func awaitCompletion<Value>(
   _ start: (@escaping (Value?, (any Error)?) -> Void) -> Void
 ) async throws -> Value {
-  try await withCheckedThrowingContinuation { (done: CheckedContinuation<Transferred<Value>, any Error>) in
+  try await awaitResult { (done: @escaping @Sendable (Result<Transferred<Value>, any Error>) -> Void) in
     start { value, error in
-      if let value, error == nil { return done.resume(returning: Transferred(value)) }
-      done.resume(throwing: error ?? StorageError.unknown(message: "There is no answer.", serverError: [:]))
+      if let value, error == nil { return done(.success(Transferred(value))) }
+      done(.failure(error ?? StorageError.unknown(message: "There is no answer.", serverError: [:])))
     }
   }.value
 }

@@ -5,6 +5,7 @@
 //   3. The objects receive the result of the commit (Packing). Files that no document references any more are
 //      deleted.
 
+private import FirebaseCore
 public import FirebaseFirestore
 public import FirebaseStorage
 import LayerKit
@@ -176,7 +177,7 @@ extension Object {
     let batch = reference.firestore.batch()
     let deletions = DeleteContainer()
     deleteFiles(id, container: deletions, block: nil)
-    await withCheckedContinuation { done in deletions.begin(on: nil) { _ in done.resume() } }
+    await awaitValue { done in deletions.begin(on: nil) { _ in done(()) } }
     try await batch.deleteDocument(reference).commitOrFail()
     forgetStored()
   }

@@ -1,5 +1,6 @@
 // The objects that a batch writes, and the files that are deleted after its commit.
 
+private import FirebaseCore
 import FirebaseFirestore
 import FirebaseStorage
 private import Foundation
@@ -71,6 +72,6 @@ final class Packing: BatchCompanion, @unchecked Sendable {
   /// Deletes the replaced and removed files. If a deletion fails, an unreferenced file remains in the
   /// storage, but the document is correct.
   nonisolated(nonsending) func removeFiles() async {
-    await withCheckedContinuation { done in removals.begin(on: nil) { _ in done.resume() } }
+    await awaitValue { done in removals.begin(on: nil) { _ in done(()) } }
   }
 }

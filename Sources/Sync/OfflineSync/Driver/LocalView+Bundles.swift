@@ -8,7 +8,6 @@
 // Backups include these documents, and no query of a user can return them.
 
 internal import ByteStore
-internal import Dispatch
 public import DocumentStore
 
 extension LocalView {
@@ -40,15 +39,9 @@ extension LocalView {
       try DocumentLimits.checkKey(of: memory.path)
     }
     if let driver {
-      let isDone = DispatchSemaphore(value: 0)
-      let failure = Locked<OfflineSyncError?>(nil)
-      driver.send(.load(bundle)) { error in
-        failure.withLock { $0 = error }
-        isDone.signal()
-      }
-      isDone.wait()
+      let failure = waitForValue { done in driver.send(.load(bundle), done) }
       // The bundle is recorded only after the load has succeeded.
-      if let error = failure.withLock({ $0 }) { throw error }
+      if let failure { throw failure }
       return try commit([], memories)
     }
     var rest = bundle.documents[...]

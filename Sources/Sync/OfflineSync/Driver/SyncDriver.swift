@@ -4,7 +4,6 @@
 // that calls user code has to do so on a different queue.
 
 internal import ByteStore
-internal import Dispatch
 package import DocumentStore
 
 extension SyncEngine: StateMachine {}
@@ -385,15 +384,9 @@ package final class SyncDriver: @unchecked Sendable {
     _ body: @escaping @Sendable (SyncEngine) throws(DocumentStoreError) -> Value
   ) throws(DocumentStoreError) -> Value {
     if scheduler.isCurrent { return try body(engine) }
-    let found = Locked<Result<Value, DocumentStoreError>?>(nil)
-    let isDone = DispatchSemaphore(value: 0)
-    inspect { engine in
-      let result = Result { () throws(DocumentStoreError) in try body(engine) }
-      found.withLock { $0 = result }
-      isDone.signal()
+    let result: Result<Value, DocumentStoreError> = waitForValue { done in
+      inspect { engine in done(Result { () throws(DocumentStoreError) in try body(engine) }) }
     }
-    isDone.wait()
-    guard let result = found.withLock({ $0 }) else { preconditionFailure("it was just looked at") }
     return try result.get()
   }
 
@@ -408,12 +401,12 @@ package final class SyncDriver: @unchecked Sendable {
     // A listener that is released on the scheduler may hold the last reference to the database, which then
     // calls `stop` from there.
     if scheduler.isCurrent { return end() }
-    let isStopped = DispatchSemaphore(value: 0)
-    enqueue { [self] in
-      end()
-      isStopped.signal()
+    waitForValue { done in
+      enqueue { [self] in
+        end()
+        done(())
+      }
     }
-    isStopped.wait()
   }
 
   private func end() {
