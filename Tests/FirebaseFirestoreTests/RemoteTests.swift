@@ -217,7 +217,7 @@ import Testing
     let firestore = client()
     try await firestore.disableNetwork()
     async let write = code { try await firestore.document("rooms/eros").setData(["n": 1]) }
-    while try await firestore.pendingWrites().isEmpty { await Task.yield() }
+    for try await progress in firestore.writeQueueProgress where progress.pendingCount > 0 { break }
     let waited = Locked<Int?>(nil)
     firestore.waitForPendingWrites { error in waited.withLock { $0 = (error as NSError?)?.code ?? 0 } }
     try await firestore.terminate()

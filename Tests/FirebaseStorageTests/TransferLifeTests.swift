@@ -77,15 +77,22 @@ struct TransferLifeTests {
     return task
   }
 
+  /// Returns a count that receives an event when the client is closed to new work.
+  private func closeEvents() -> EventCount {
+    let closed = EventCount()
+    bucket.storage.client.register(closed) { closed.add() }
+    return closed
+  }
+
   /// Guards against discarding a paused upload that is resumed while the app is being deleted.
   @Test func deletingAnAppKeepsItsPausedUpload() async {
     let worker = HeldWorker(notes)
     let task = begin(worker)
     task.pause()
     task.resume()
-    let (client, app) = (bucket.storage.client, bucket.app)
+    let (app, closed) = (bucket.app, closeEvents())
     async let closing = app.delete()
-    while client.performIfOpen({}) { await Task.yield() }
+    #expect(await closed.next())
     worker.releaseAll()
     _ = await closing
     #expect(!notes.all.contains("discard"))
@@ -98,12 +105,12 @@ struct TransferLifeTests {
     let worker = HeldWorker(notes)
     let task = begin(worker)
     task.cancel()
-    let (client, app, notes) = (bucket.storage.client, bucket.app, notes)
+    let (app, notes, closed) = (bucket.app, notes, closeEvents())
     let closing = Task {
       _ = await app.delete()
       notes.add("closed")
     }
-    while client.performIfOpen({}) { await Task.yield() }
+    #expect(await closed.next())
     worker.releaseAll()
     await closing.value
     #expect(notes.all.filter { $0 != "prepare" && $0 != "stop" } == ["discard", "closed"])

@@ -220,7 +220,7 @@ extension StreamBaseKitTests {
       // The callback queue is suspended, so the refusal is delivered only after ada has signed out.
       client.world.queue.suspend()
       try await firestore.enableNetwork()
-      while try await !firestore.pendingWrites().isEmpty { await Task.yield() }
+      for try await progress in firestore.writeQueueProgress where progress.pendingCount == 0 { break }
       try await firestore.changeUser("bob")
       client.world.queue.resume()
       // After these round trips, every pending request for the current user has completed.
@@ -593,7 +593,7 @@ extension StreamBaseKitTests {
       try change(1)
       client.world.queue.suspend()
       try await firestore.enableNetwork()
-      while try await !firestore.pendingWrites().isEmpty { await Task.yield() }
+      for try await progress in firestore.writeQueueProgress where progress.pendingCount == 0 { break }
       try await firestore.changeUser("bob")
       client.world.queue.resume()
       try await firestore.terminate()

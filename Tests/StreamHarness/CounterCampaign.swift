@@ -47,7 +47,11 @@ package enum CounterCampaign {
   }
 
   private final class Base: ResourceBase {
-    var inProgress = 0
+    var inProgress = 0 {
+      didSet { if inProgress < oldValue { ended.add() } }
+    }
+    /// Receives an event when an operation ends.
+    let ended = EventCount()
 
     override func didCreateAndPersistInstance(
       _ instance: any BaseItemProtocol, context: ResourceContext, error: NSError?
@@ -120,7 +124,7 @@ package enum CounterCampaign {
     func settle(_ most: Int) async throws {
       while queue.sync(execute: { base.inProgress > most }) {
         if !isOnline { try await setOnline(true) }
-        await Task.yield()
+        guard await base.ended.next() else { throw CancellationError() }
       }
     }
 

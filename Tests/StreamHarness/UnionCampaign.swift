@@ -211,10 +211,16 @@ package struct UnionCampaign {
     // The last stream also shows hidden items.
     let shown =
       rows.reduce(0) { $0 + $1.count } - rows[0...1].reduce(0) { $0 + $1.values.count(where: \.isHidden) }
+    // This listener is called after the streams have received their snapshots.
+    let rounds = EventCount()
+    let registration = firestore.addSnapshotsInSyncListener { rounds.add() }
     while queue.sync(execute: { () -> Bool in
       world.fireAll()
       return world.streams.reduce(0) { $0 + $1.count } < shown
-    }) { await Task.yield() }
+    }) {
+      guard await rounds.next() else { throw CancellationError() }
+    }
+    registration.remove()
     compare(world)
     summary.itemsAtStart = summary.itemsLeast
     var sinceComparison = 0

@@ -264,7 +264,7 @@ extension PringTests {
       #expect(await heard.next() == "completed true")
       #expect(try await fields(room)?["pages"] as? [String] == [])
       // All three deletions have started, and they continue although no caller waits for them.
-      while try await Storage.storage().pendingChanges().count < 3 { await Task.yield() }
+      try await waitForPendingChanges(3)
       remote.isReachable = true
       try await Storage.storage().waitForPendingChanges()
       let last = Storage.storage().reference(withPath: "version/1/room/r/pages/2.txt")

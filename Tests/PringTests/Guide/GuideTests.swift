@@ -153,9 +153,16 @@ extension PringTests {
       #expect(await heard.next() == ["ada"])
       let cell = PersonCell()
       app.onCallbackQueue { cell.show(people[0]) }
+      // This listener has the same query as the cell's listener, and is called after it.
+      let names = CallbackValues<String?>()
+      let registration = ada.reference.addSnapshotListener(includeMetadataChanges: true) { snapshot, _ in
+        names.add(snapshot?.get("name") as? String)
+      }
       ada.name = "Ada Lovelace"
       try await ada.update()
-      while app.onCallbackQueue({ cell.text != "Ada Lovelace" }) { await Task.yield() }
+      while await names.next() != "Ada Lovelace" {}
+      registration.remove()
+      #expect(app.onCallbackQueue { cell.text } == "Ada Lovelace")
       app.onCallbackQueue { deleteRow(0, of: people) }
       while await heard.next() != [] {}
       #expect(try await Person.get("ada") == nil)

@@ -257,18 +257,28 @@ final class LiveQueries: CommitObserver {
 
   // MARK: Following
 
-  func observe() { state.withLock { applyCommits(&$0) } }
+  func observe() { state.withLock { _ = applyCommits(&$0) } }
+
+  /// The maximum number of passes of `afterCommits`. A further pass is only needed if another commit was
+  /// published during a reload. If that happens in every pass, `body` runs although the states differ.
+  static let passesMax = 10
 
   /// Applies the published commits, and calls `body` with the number of offers so far. `body` runs under the
   /// lock, so a block that it puts on a queue comes between the states of two commits.
   func afterCommits(_ body: (_ offerCount: UInt64) -> Void) {
     state.withLock { state in
-      applyCommits(&state)
+      // A reloaded view may include commits that are still queued. The other views receive them in the next
+      // pass.
+      for _ in 0..<Self.passesMax {
+        guard applyCommits(&state) else { break }
+      }
       body(offerCount)
     }
   }
 
-  private func applyCommits(_ state: inout State) {
+  /// Takes the published commits from the queue, applies them to the views, and offers the new states to the
+  /// listeners. Returns true if a view was reloaded.
+  private func applyCommits(_ state: inout State) -> Bool {
     var commits: [Publication] = []
     swap(&commits, &state.queueStorage)
     let time = publications.take(&commits)
@@ -276,7 +286,7 @@ final class LiveQueries: CommitObserver {
       commits.removeAll(keepingCapacity: commits.count <= Self.queueStorageMax)
       swap(&commits, &state.queueStorage)
     }
-    guard !commits.isEmpty else { return }
+    guard !commits.isEmpty else { return false }
     let timeBefore = state.time
     state.time = time
     var changedViews: [ObjectIdentifier: LiveView] = [:]
@@ -295,13 +305,18 @@ final class LiveQueries: CommitObserver {
         for view in views { reregister(view, &state) }
       }
     }
-    guard !changedViews.isEmpty else { return }
+    guard !changedViews.isEmpty else { return false }
+    var hasReloaded = false
     // Sorted, so that a test with the same seed repeats the same run.
     for view in changedViews.values.sorted(by: { $0.number < $1.number }) {
       guard !view.isLoading else { continue }
-      if view.needsLoading { reload(view, shownAt: timeBefore, state: &state) }
+      if view.needsLoading {
+        reload(view, shownAt: timeBefore, state: &state)
+        hasReloaded = true
+      }
       report(view, state.time)
     }
+    return hasReloaded
   }
 
   /// Refills a view whose limit needs more documents. The answer may include commits that have not been taken
