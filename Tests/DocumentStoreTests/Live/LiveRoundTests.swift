@@ -22,7 +22,7 @@ import Testing
 
     private func document(_ number: Int, in collectionID: String) -> StoredDocument {
       StoredDocument(
-        path: path(collectionID, "m\(number)"), createTime: moment(1), updateTime: moment(1),
+        path: path(collectionID, "m\(number)"), createTime: timestamp(1), updateTime: timestamp(1),
         fields: StoredMap([("n", .integer(Int64(number)))]))
     }
 
@@ -38,7 +38,7 @@ import Testing
         return CommitChange(
           path: old.path, key: DocumentKey.encode(old.path), before: old, isBeforeKnown: true, after: nil)
       }
-      publications.append(CommitEffects(moment(2), changes, shapes: []))
+      publications.append(CommitEffects(timestamp(2), changes, shapes: []))
     }
 
     func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
