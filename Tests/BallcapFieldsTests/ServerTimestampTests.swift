@@ -12,38 +12,38 @@ import Testing
     var at = Time.pending
   }
 
-  private let moment = Timestamp(seconds: 1, nanoseconds: 0)
+  private let timestamp = Timestamp(seconds: 1, nanoseconds: 0)
 
   @Test func pendingTimestampsCompareAndHashWithoutAValue() {
     #expect(Time.pending == .pending)
     #expect(!(Time.pending != .pending))
-    #expect(Time.pending != .resolved(moment))
-    #expect(Time.resolved(moment) == .resolved(moment))
-    #expect(Set<Time>([.pending, .pending, .resolved(moment)]).count == 2)
+    #expect(Time.pending != .resolved(timestamp))
+    #expect(Time.resolved(timestamp) == .resolved(timestamp))
+    #expect(Set<Time>([.pending, .pending, .resolved(timestamp)]).count == 2)
     #expect(Time.pending.hashValue == Time.pending.hashValue)
   }
 
   @Test func genericCodeCanCompareServerTimestamps() {
     func same<Value: Equatable>(_ left: Value, _ right: Value) -> Bool { !(left != right) }
     #expect(same(Time.pending, .pending))
-    #expect(!same(Time.pending, .resolved(moment)))
+    #expect(!same(Time.pending, .resolved(timestamp)))
   }
 
   @Test func rawValueIsTheTimeOnceResolved() {
-    #expect(Time(rawValue: moment) == .resolved(moment))
-    #expect(Time.resolved(moment).rawValue == moment)
+    #expect(Time(rawValue: timestamp) == .resolved(timestamp))
+    #expect(Time.resolved(timestamp).rawValue == timestamp)
   }
 
   @Test func pendingTimestampIsStoredAsTheCommitTime() throws {
     let pending = try Firestore.Encoder().encode(Fields())
     #expect(pending["at"] as? FieldValue == FieldValue.serverTimestamp())
-    let resolved = try Firestore.Encoder().encode(Fields(at: .resolved(moment)))
-    #expect(resolved["at"] as? Timestamp == moment)
+    let resolved = try Firestore.Encoder().encode(Fields(at: .resolved(timestamp)))
+    #expect(resolved["at"] as? Timestamp == timestamp)
   }
 
   @Test func storedTimeDecodesAsResolvedAndNullAsPending() throws {
     let decoder = Firestore.Decoder()
-    #expect(try decoder.decode(Fields.self, from: ["at": moment]).at == .resolved(moment))
+    #expect(try decoder.decode(Fields.self, from: ["at": timestamp]).at == .resolved(timestamp))
     #expect(try decoder.decode(Fields.self, from: ["at": NSNull()]).at == .pending)
     #expect(throws: DecodingError.self) { try decoder.decode(Fields.self, from: ["at": "noon"]) }
   }

@@ -189,12 +189,12 @@ extension BallcapTests {
     }
 
     @Test func timesInFieldsAreUsedOnlyIfTheyAreTimestamps() throws {
-      let moment = Timestamp(seconds: 5, nanoseconds: 0)
+      let time = Timestamp(seconds: 5, nanoseconds: 0)
       let fields: [String: Any] = [
-        "name": "", "age": 0, "tags": [], "createdAt": moment, "updatedAt": NSNull(),
+        "name": "", "age": 0, "tags": [], "createdAt": time, "updatedAt": NSNull(),
       ]
       let ada = try #require(Document<User>(id: "ada", from: fields))
-      #expect(ada.createdAt == moment)
+      #expect(ada.createdAt == time)
       #expect(abs(ada.updatedAt.dateValue().timeIntervalSinceNow) < 60)
     }
 

@@ -70,14 +70,14 @@ extension BallcapTests {
       var order = source.documents
       for place in order.indices { order.swapAt(place, rng.roll(order.count)) }
       source.documents = order
-      var told: [ItemSource.Snapshot] = []
-      source.onChanged { _, change in told.append(change) }
+      var snapshots: [ItemSource.Snapshot] = []
+      source.onChanged { _, change in snapshots.append(change) }
       try await save("new", rng.roll(12))
       source.add(document: try #require(try await Document<Item>.get(id: "new")))
       source.remove(document: Document<Item>(id: "\(rng.roll(12))"))
-      #expect(told.count == 2)
+      #expect(snapshots.count == 2)
       var wrong: [String] = []
-      for (place, change) in told.enumerated() {
+      for (place, change) in snapshots.enumerated() {
         let applied = change.before.applying(change.difference)?.keys
         var rows = change.before.keys
         apply(change, to: &rows)
@@ -86,7 +86,7 @@ extension BallcapTests {
         }
       }
       #expect(wrong == [])
-      #expect(told[0].before.keys == order.keys)
+      #expect(snapshots[0].before.keys == order.keys)
       #expect(source.map { $0[\.rank] } == source.map { $0[\.rank] }.sorted())
     }
 
@@ -165,8 +165,8 @@ extension BallcapTests {
       let source = Document<Item>.order(by: "rank").dataSource()
       try await source.get()
       let all = source.documents
-      var told: [ItemSource.Snapshot] = []
-      source.onChanged { _, change in told.append(change) }
+      var snapshots: [ItemSource.Snapshot] = []
+      source.onChanged { _, change in snapshots.append(change) }
       // One document is in the list twice as the same object. Another document is in the list as two objects.
       source.documents = [all[0], all[1], all[0], all[2]]
       let copy = all[1].copy()
@@ -177,9 +177,9 @@ extension BallcapTests {
       source.remove(document: all[0])
       source.remove(document: all[1])
       #expect(source.documents.keys == ["2", "3"])
-      #expect(told.count == 3)
+      #expect(snapshots.count == 3)
       var wrong: [String] = []
-      for (place, change) in told.enumerated() {
+      for (place, change) in snapshots.enumerated() {
         let applied = change.before.applying(change.difference)?.keys
         var rows = change.before.keys
         apply(change, to: &rows)
@@ -191,7 +191,7 @@ extension BallcapTests {
         }
       }
       #expect(wrong == [])
-      #expect(told[1].changes.deletions.keys == ["0", "0"])
+      #expect(snapshots[1].changes.deletions.keys == ["0", "0"])
     }
 
     @Test func changeOfADuplicatedDocumentLeavesItListedOnce() async throws {
@@ -410,13 +410,13 @@ extension BallcapTests {
         #expect(sources[0].allSatisfy { $0.snapshot?.metadata.hasPendingWrites == false })
       }
       try await items.document("c").setData(["name": "c", "rank": 2])
-      var told: [[String]] = []
+      var reports: [[String]] = []
       repeat {
         let change = await quiet.next()
-        told.append(change.changes.insertions.keys + change.changes.modifications.keys.map { $0 + "!" })
-      } while told.last != ["c"]
+        reports.append(change.changes.insertions.keys + change.changes.modifications.keys.map { $0 + "!" })
+      } while reports.last != ["c"]
       // The source makes its first report even if the list is empty.
-      #expect(Array(told.drop { $0.isEmpty }) == [["a"], ["b"], ["c"]])
+      #expect(Array(reports.drop { $0.isEmpty }) == [["a"], ["b"], ["c"]])
       app.onCallbackQueue { for source in sources { source.stop() } }
       try await firestore.terminate()
     }
@@ -455,13 +455,13 @@ extension BallcapTests {
 
     @Test func timeoutIsReportedOnTheCallbackQueue() async throws {
       try await save("a")
-      let told = CallbackValues<Bool>()
+      let errorReports = CallbackValues<Bool>()
       var option = ItemSource.Option()
       option.timeout = 0
       let source = Document<Item>.query.dataSource(option: option)
-        .onError { (_: QuerySnapshot?, _: DataSourceError) in told.add(TestApp.isCallbackQueue) }
+        .onError { (_: QuerySnapshot?, _: DataSourceError) in errorReports.add(TestApp.isCallbackQueue) }
         .retrieve { _, _, _ in }.listen()
-      #expect(await told.next())
+      #expect(await errorReports.next())
       app.onCallbackQueue { source.stop() }
     }
 

@@ -146,11 +146,11 @@ extension BallcapTests {
       var asks: [Bool] = []
       for _ in sources { asks.append(await asked.next()) }
       #expect(asks == Array(repeating: true, count: 200))
-      let told = CallbackValues<[String]>()
+      let changes = CallbackValues<[String]>()
       let other = Document<User>.query.dataSource()
-        .onChanged { _, change in told.add(change.after.keys) }
+        .onChanged { _, change in changes.add(change.after.keys) }
         .listen()
-      #expect(await told.next() == ["ada"])
+      #expect(await changes.next() == ["ada"])
       app.onCallbackQueue { for source in sources { source.onChanged { _, _ in asked.add(false) } } }
       answers.giveAll()
       asks = []

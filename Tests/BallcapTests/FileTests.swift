@@ -131,10 +131,12 @@ extension BallcapTests {
     }
 
     @Test func saveWithoutDataFailsImmediately() {
-      var told: (any Error)?
-      let task = file("nothing/here").save { _, error in told = error }
+      var reported: (any Error)?
+      let task = file("nothing/here").save { _, error in reported = error }
       #expect(task == nil)
-      guard case FileError.invalidData(let file)? = told as? FileError else { return #expect(Bool(false)) }
+      guard case FileError.invalidData(let file)? = reported as? FileError else {
+        return #expect(Bool(false))
+      }
       #expect(file.path == "nothing/here.txt")
     }
 
@@ -245,9 +247,9 @@ extension BallcapTests {
       #expect(files.allSatisfy { $0.isUploaded })
       try await StorageBatch().delete(files[0]).save(file("batch/x", text)).commit()
       await #expect(throws: StorageError.self) { try await stranger(files[0]).getData() }
-      var isToldAtOnce = false
-      #expect(StorageBatch().commit { isToldAtOnce = $0 == nil }.isEmpty)
-      #expect(isToldAtOnce)
+      var isReportedImmediately = false
+      #expect(StorageBatch().commit { isReportedImmediately = $0 == nil }.isEmpty)
+      #expect(isReportedImmediately)
     }
 
     @Test func firstErrorIsReportedAndAllFilesAreAttempted() async throws {
@@ -265,7 +267,7 @@ extension BallcapTests {
 
     @Test func batchCompletionAlwaysRunsOnTheCallbackQueue() async {
       var isCommitted = false
-      let told = await withCheckedContinuation { done in
+      let observed = await withCheckedContinuation { done in
         app.onCallbackQueue {
           StorageBatch().save(file("batch/nothing")).commit { _ in
             done.resume(returning: (TestApp.isCallbackQueue, isCommitted))
@@ -273,7 +275,7 @@ extension BallcapTests {
           isCommitted = true
         }
       }
-      #expect(told == (true, true))
+      #expect(observed == (true, true))
     }
 
     @Test func unreferencedBatchStillReportsItsTimeout() async {

@@ -19,10 +19,10 @@ struct Game: Codable, Modelable { var points = 0 }
 
 /// A model that counts the calls of `init`.
 private struct Counted: Codable, Modelable {
-  nonisolated(unsafe) static var made = 0
+  nonisolated(unsafe) static var createdCount = 0
   var value = 0
 
-  init() { Self.made += 1 }
+  init() { Self.createdCount += 1 }
 }
 
 extension BallcapTests {
@@ -84,12 +84,12 @@ extension BallcapTests {
 
     @Test func readByIDCreatesNoUnusedModel() async throws {
       try await Counted.collectionReference.document("x").setData(["value": 1])
-      let before = Counted.made
+      let before = Counted.createdCount
       _ = try await Document<Counted>.get(id: "x")
       _ = await withCheckedContinuation { done in
         Document<Counted>.get(id: "x") { document, _ in done.resume(returning: document != nil) }
       }
-      #expect(Counted.made == before)
+      #expect(Counted.createdCount == before)
     }
 
     @Test func anObjectInASetStaysThereWhenItsDataChanges() {
@@ -132,10 +132,10 @@ extension BallcapTests {
 
     @Test func timestampsAreReadUnchanged() async throws {
       let reference = Player.collectionReference.document("p")
-      let moment = Timestamp(seconds: 7, nanoseconds: 1000)
-      try await reference.setData(["name": "", "createdAt": moment, "updatedAt": "soon"])
+      let time = Timestamp(seconds: 7, nanoseconds: 1000)
+      try await reference.setData(["name": "", "createdAt": time, "updatedAt": "soon"])
       let player = try #require(try await Player.get(id: "p"))
-      #expect(player.createdAt == moment)
+      #expect(player.createdAt == time)
       #expect(abs(player.updatedAt.dateValue().timeIntervalSinceNow) < 60)
     }
 

@@ -105,7 +105,7 @@ extension BallcapTests {
     }
 
     /// Waits until the completions of all earlier writes have run.
-    private func settle() async {
+    private func waitForCompletions() async {
       _ = await outcome { Batch().set([:], reference: elsewhere).commit($0) }
     }
 
@@ -117,12 +117,12 @@ extension BallcapTests {
       let old = Timestamp(seconds: 1, nanoseconds: 0)
       (ada.createdAt, ada.updatedAt) = (old, old)
       issue { ada.save() }
-      await settle()
+      await waitForCompletions()
       let stored = try #require(try await Document<User>.get(id: "ada"))
       #expect((ada.createdAt, ada.updatedAt) == (stored.createdAt, stored.updatedAt))
       ada.data?.age = 36
       issue { ada.update() }
-      await settle()
+      await waitForCompletions()
       let updated = try #require(try await Document<User>.get(id: "ada"))
       #expect(ada.updatedAt == updated.updatedAt && updated.updatedAt > stored.updatedAt)
     }
@@ -131,7 +131,7 @@ extension BallcapTests {
       let ada = Document<User>(id: "ada")
       let times = (ada.createdAt, ada.updatedAt)
       issue { ada.update() }
-      await settle()
+      await waitForCompletions()
       #expect((ada.createdAt, ada.updatedAt) == times)
     }
 

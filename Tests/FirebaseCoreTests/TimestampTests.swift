@@ -181,11 +181,11 @@ private let last = Timestamp(seconds: 253_402_300_799, nanoseconds: 999_999_999)
   }
 
   @Test func everyCoderRoundTripsItsValues() throws {
-    let moments = [first, Timestamp(seconds: -1, nanoseconds: 999_999_999), last]
-    let json = try JSONEncoder().encode(moments)
-    #expect(try JSONDecoder().decode([Timestamp].self, from: json) == moments)
-    let plist = try PropertyListEncoder().encode(moments)
-    #expect(try PropertyListDecoder().decode([Timestamp].self, from: plist) == moments)
+    let timestamps = [first, Timestamp(seconds: -1, nanoseconds: 999_999_999), last]
+    let json = try JSONEncoder().encode(timestamps)
+    #expect(try JSONDecoder().decode([Timestamp].self, from: json) == timestamps)
+    let plist = try PropertyListEncoder().encode(timestamps)
+    #expect(try PropertyListDecoder().decode([Timestamp].self, from: plist) == timestamps)
   }
 
   @Test(arguments: [

@@ -61,17 +61,17 @@ import Testing
     var wrong: [String] = []
     for descends in [true, false] {
       let query = all.whereField("m", isEqualTo: 3).order(by: "n", descending: descends)
-      let made = try await query.explain().indexesMade
+      let built = try await query.explain().indexesMade
       let mixed = all.order(by: "m", descending: !descends).order(by: "n", descending: descends)
-      let madeForMixed = try await mixed.explain().indexesMade
-      if !made.isEmpty || !madeForMixed.isEmpty { wrong.append("\(descends): \(made), \(madeForMixed)") }
+      let builtForMixed = try await mixed.explain().indexesMade
+      if !built.isEmpty || !builtForMixed.isEmpty { wrong.append("\(descends): \(built), \(builtForMixed)") }
     }
     #expect(wrong == [])
     #expect(try await firestore.dropIndex(index))
     #expect(try await !firestore.dropIndex(index))
     do {
       try await firestore.createIndex(FirestoreIndex("a", []))
-      Issue.record("it was made")
+      Issue.record("it was created")
     } catch FirestoreErrorCode.invalidArgument {}
     try await firestore.terminate()
   }
@@ -146,8 +146,8 @@ import Testing
         Issue.record("\(url) was opened")
       } catch FirestoreErrorCode.invalidArgument {}
     }
-    let made = [path, path + "%00tail"].filter { FileManager.default.fileExists(atPath: $0) }
-    #expect(made == [])
+    let created = [path, path + "%00tail"].filter { FileManager.default.fileExists(atPath: $0) }
+    #expect(created == [])
     await database.close()
   }
 

@@ -168,13 +168,13 @@ import Testing
     let database = try TestDatabase()
     let (app, firestore) = (database.app, database.firestore)
     let isDeleted = DispatchSemaphore(value: 0)
-    let isTold = DispatchSemaphore(value: 0)
+    let isCompleted = DispatchSemaphore(value: 0)
     firestore.runTransaction({ _, _ in
       app.delete { _ in isDeleted.signal() }
       return nil
-    }) { _, _ in isTold.signal() }
+    }) { _, _ in isCompleted.signal() }
     #expect(isDeleted.wait(timeout: .now() + 30) == .success)
-    #expect(isTold.wait(timeout: .now() + 30) == .success)
+    #expect(isCompleted.wait(timeout: .now() + 30) == .success)
   }
 
   /// A transaction block may be waiting for a callback that runs on the thread that deletes the app. The
@@ -186,18 +186,18 @@ import Testing
     let isRunning = DispatchSemaphore(value: 0)
     let resume = DispatchSemaphore(value: 0)
     let isDeleted = DispatchSemaphore(value: 0)
-    let isTold = DispatchSemaphore(value: 0)
+    let isCompleted = DispatchSemaphore(value: 0)
     firestore.runTransaction({ _, _ in
       isRunning.signal()
       resume.wait()
       return nil
-    }) { _, _ in isTold.signal() }
+    }) { _, _ in isCompleted.signal() }
     #expect(isRunning.wait(timeout: .now() + 30) == .success)
     if isTerminated { firestore.terminate(completion: nil) }
     Thread.detachNewThread { app.delete { _ in isDeleted.signal() } }
     #expect(isDeleted.wait(timeout: .now() + 30) == .success)
     resume.signal()
-    #expect(isTold.wait(timeout: .now() + 30) == .success)
+    #expect(isCompleted.wait(timeout: .now() + 30) == .success)
   }
 
   /// The thread that fills the stream may itself be waiting for the termination.
@@ -205,17 +205,17 @@ import Testing
     let database = try TestDatabase()
     let (isRead, resume) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let stream = SlowStream(isRead, resume)
-    let isTold = DispatchSemaphore(value: 0)
+    let isCompleted = DispatchSemaphore(value: 0)
     let isOver = DispatchSemaphore(value: 0)
     database.firestore.loadBundle(stream) { _, error in
       #expect((error as NSError?)?.code == FirestoreErrorCode.failedPrecondition.rawValue)
-      isTold.signal()
+      isCompleted.signal()
     }
     #expect(isRead.wait(timeout: .now() + 30) == .success)
     database.firestore.terminate { _ in isOver.signal() }
     #expect(isOver.wait(timeout: .now() + 30) == .success)
     resume.signal()
-    #expect(isTold.wait(timeout: .now() + 30) == .success)
+    #expect(isCompleted.wait(timeout: .now() + 30) == .success)
   }
 
   // MARK: Without an app

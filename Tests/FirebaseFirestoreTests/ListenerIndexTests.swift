@@ -41,16 +41,18 @@ import Testing
   }
 
   /// Returns once all callbacks that are already queued have run.
-  private func settle() async { await withCheckedContinuation { done in queue.async { done.resume() } } }
+  private func waitForCallbacks() async {
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+  }
 
   @Test(arguments: [false, true]) func callsThatNeedNoIndexDoNotWaitForAnIndexBuild(hasRemote: Bool)
     async throws
   {
     let firestore = try await filled(hasRemote: hasRemote)
     let held = try HeldBuild(in: firestore)
-    let (slow, quick, told) = (Events<QuerySnapshot>(), Events<DocumentSnapshot>(), Counter())
+    let (slow, quick, notifications) = (Events<QuerySnapshot>(), Events<DocumentSnapshot>(), Counter())
     needy(firestore).addSnapshotListener { snapshot, error in
-      told.add()
+      notifications.add()
       slow.add(snapshot, error)
     }
     firestore.document("a/3").addSnapshotListener(quick.add)
@@ -63,7 +65,7 @@ import Testing
     if !hasRemote { try await firestore.waitForPendingWrites() }
     #expect(try await firestore.document("a/3").getDocument(source: .cache)["n"] as? Int == -1)
     #expect(!held.isReleased, "a query waited for an index that only another one needs")
-    #expect(told.count == 0)
+    #expect(notifications.count == 0)
     held.release()
     let first = await slow.next
     #expect(first?.count == 30)
@@ -76,12 +78,12 @@ import Testing
   {
     let firestore = try await filled(hasRemote: hasRemote)
     let held = try HeldBuild(in: firestore)
-    let (events, told) = (Events<QuerySnapshot>(), Counter())
+    let (events, notifications) = (Events<QuerySnapshot>(), Counter())
     // The test does not wait for this write. It is enough that the write is issued before the listener is
     // added.
     firestore.document("a/before").setData(["n": 1000, "m": 3], completion: nil)
     needy(firestore).addSnapshotListener { snapshot, error in
-      told.add()
+      notifications.add()
       events.add(snapshot, error)
     }
     try await firestore.document("a/meanwhile").setData(["n": 1001, "m": 3])
@@ -94,8 +96,8 @@ import Testing
     let second = await events.next
     #expect(second?.count == 33)
     #expect(second?.documentChanges.map(\.document.documentID) == ["after"])
-    await settle()
-    #expect(told.count == 2)
+    await waitForCallbacks()
+    #expect(notifications.count == 2)
     try await firestore.terminate()
   }
 
@@ -112,10 +114,10 @@ import Testing
     var counts: [Int?] = []
     for events in all { counts.append(await events.next?.count) }
     #expect(counts == [30, 30, 5])
-    let made = held.store.indexList.map(\.definition)
-    #expect(made.count == 1)
+    let built = held.store.indexList.map(\.definition)
+    #expect(built.count == 1)
     let documentsRead = held.documentsRead
-    for definition in made { held.store.dropIndex(definition) }
+    for definition in built { held.store.dropIndex(definition) }
     _ = try await needy(firestore).getDocuments(source: .cache)
     #expect(held.documentsRead >= 2 * documentsRead, "once more is not twice as much")
     try await firestore.terminate()
@@ -126,8 +128,8 @@ import Testing
   {
     let firestore = try await filled(hasRemote: hasRemote)
     let held = try HeldBuild(in: firestore)
-    let told = Counter()
-    let registration = needy(firestore).addSnapshotListener { _, _ in told.add() }
+    let notifications = Counter()
+    let registration = needy(firestore).addSnapshotListener { _, _ in notifications.add() }
     await passes(firestore)
     registration.remove()
     #expect(!held.isReleased)
@@ -135,8 +137,8 @@ import Testing
     // Waits until the index builder has dropped the build that is no longer needed.
     let indexes = try #require(firestore.client().store.openView).indexes
     await withCheckedContinuation { done in indexes.async { done.resume() } }
-    await settle()
-    #expect(told.count == 0)
+    await waitForCallbacks()
+    #expect(notifications.count == 0)
     #expect(held.store.indexList.isEmpty && held.documentsRead == 0)
     let events = Events<QuerySnapshot>()
     needy(firestore).addSnapshotListener(events.add)
@@ -147,16 +149,16 @@ import Testing
   @Test(arguments: [false, true]) func terminationEndsTheIndexBuild(hasRemote: Bool) async throws {
     let firestore = try await filled(hasRemote: hasRemote)
     let held = try HeldBuild(in: firestore)
-    let told = Counter()
-    needy(firestore).addSnapshotListener { _, _ in told.add() }
+    let notifications = Counter()
+    needy(firestore).addSnapshotListener { _, _ in notifications.add() }
     await passes(firestore)
     #expect(!held.isReleased)
     await withCheckedContinuation { done in
       firestore.terminate { _ in done.resume() }
       held.release()
     }
-    await settle()
-    #expect(told.count == 0)
+    await waitForCallbacks()
+    #expect(notifications.count == 0)
     #expect(held.store.indexList.isEmpty && held.documentsRead == 0)
   }
 
@@ -165,15 +167,15 @@ import Testing
     let firestore = try await filled(hasRemote: false)
     let client = firestore.client()
     try await firestore.terminate()
-    let told = Counter()
+    let notifications = Counter()
     let query = StructuredQuery(.collection(try CollectionPath(["a"])))
     let listening = client.listen(
       to: .success(query), ListenRules(), on: queue,
       making: SnapshotMaker(live: { _ in 1 }, viewed: { _ in 1 })
-    ) { (_: Result<Int, any Error>) in told.add() }
+    ) { (_: Result<Int, any Error>) in notifications.add() }
     #expect(listening.isRemoved)
-    await settle()
-    #expect(told.count == 0)
+    await waitForCallbacks()
+    #expect(notifications.count == 0)
   }
 
   @Test func withARemoteAnIndexBuildBlocksNoOtherCall() async throws {

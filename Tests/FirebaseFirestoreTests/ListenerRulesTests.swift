@@ -296,8 +296,8 @@ import Testing
     let registration = firestore.addSnapshotsInSyncListener { [story] in story.add("in sync") }
     #expect(await story.next == "in sync")
     try commit(("a", 2))
-    let told = [await story.next, await story.next]
-    #expect(Set(told) == ["one a2||*a", "two a2||*a"])
+    let reports = [await story.next, await story.next]
+    #expect(Set(reports) == ["one a2||*a", "two a2||*a"])
     #expect(await story.next == "in sync")
     // This document matches no listener, so it triggers neither a snapshot nor an in-sync event.
     try authority.commit([.set(try DocumentPath(["elsewhere", "x"]), StoredMap())])

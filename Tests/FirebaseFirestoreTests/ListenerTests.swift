@@ -78,8 +78,8 @@ import Testing
     _ = document.addSnapshotListener(includeMetadataChanges: true, listener: events.add)
     _ = await events.next
     try await document.setData(["t": FieldValue.serverTimestamp()])
-    let told = await events.next
-    #expect(told?["t"] is Timestamp && told?.metadata.hasPendingWrites == false)
+    let snapshot = await events.next
+    #expect(snapshot?["t"] is Timestamp && snapshot?.metadata.hasPendingWrites == false)
     #expect(await events.rest(database) == 0)
     await database.close()
   }
@@ -155,17 +155,17 @@ import Testing
     let running = Counter()
     let done = DispatchSemaphore(value: 0)
     let count = 200
-    func told(_ line: String) {
+    func logCallback(_ line: String) {
       running.add()
       if running.count > 1 { log.add("at once") }
       if DispatchQueue.getSpecific(key: key) != true { log.add("elsewhere") }
       log.add(line)
       running.remove()
     }
-    document.addSnapshotListener { snapshot, _ in told("told \(snapshot?["n"] as? Int ?? 0)") }
+    document.addSnapshotListener { snapshot, _ in logCallback("snapshot \(snapshot?["n"] as? Int ?? 0)") }
     for n in 1...count {
       document.setData(["n": n]) { _ in
-        told("done \(n)")
+        logCallback("done \(n)")
         if n == count { done.signal() }
       }
     }
@@ -178,7 +178,7 @@ import Testing
     let lines = log.lines
     #expect(!lines.contains("at once") && !lines.contains("elsewhere"))
     #expect(lines.filter { $0.hasPrefix("done") } == (1...count).map { "done \($0)" })
-    let numbers = lines.filter { $0.hasPrefix("told") }.compactMap { Int($0.dropFirst(5)) }
+    let numbers = lines.filter { $0.hasPrefix("snapshot") }.compactMap { Int($0.dropFirst(9)) }
     #expect(numbers == numbers.sorted() && numbers.last == count)
     try await firestore.terminate()
   }
@@ -219,10 +219,10 @@ import Testing
     let log = Log()
     let (first, second, sync) = (Events<QuerySnapshot>(), Events<QuerySnapshot>(), Events<NSNull>())
     _ = rooms.addSnapshotListener {
-      first.add($0, $1); log.add("told")
+      first.add($0, $1); log.add("snapshot")
     }
     _ = rooms.order(by: "n").addSnapshotListener {
-      second.add($0, $1); log.add("told")
+      second.add($0, $1); log.add("snapshot")
     }
     _ = (await first.next, await second.next)
     let registration = database.firestore.addSnapshotsInSyncListener {
@@ -233,7 +233,7 @@ import Testing
     log.clear()
     try await rooms.document("a").setData(["n": 1])
     _ = await sync.next
-    #expect(log.lines == ["told", "told", "sync"])
+    #expect(log.lines == ["snapshot", "snapshot", "sync"])
     try await database.firestore.document("elsewhere/a").setData(["n": 1])
     registration.remove()
     try await rooms.document("a").setData(["n": 2])
@@ -334,7 +334,7 @@ import Testing
     let (log, resume) = (Log(), DispatchSemaphore(value: 0))
     queue.async { _ = resume.wait(timeout: .now() + 60) }
     let registration = database.firestore.collection("__bad__").addSnapshotListener { _, error in
-      log.add("told \(error == nil)")
+      log.add("called \(error == nil)")
     }
     try await database.firestore.terminate()
     resume.signal()

@@ -44,22 +44,22 @@ import Testing
         heard.yield(snapshot.documents.map(\.documentID).joined(separator: " "))
       }
     }
-    var told = events.makeAsyncIterator()
-    var state = await told.next()
+    var iterator = events.makeAsyncIterator()
+    var state = await iterator.next()
     #expect(state == "a c")
-    state = await told.next()
+    state = await iterator.next()
     let error = try #require(state)
     #expect(error.hasPrefix("11 The remote sent the document rooms/bad that this database cannot accept: "))
     // The listener still receives later changes.
     try authority.commit([.set(DocumentPath(["rooms", "d"]), StoredMap())])
     remote.refresh()
-    state = await told.next()
+    state = await iterator.next()
     #expect(state == "a c d")
     // After a reconnect the remote sends a valid document.
     remote.isHonest = true
     try await firestore.disableNetwork()
     try await firestore.enableNetwork()
-    state = await told.next()
+    state = await iterator.next()
     #expect(state == "a bad c d")
     registration.remove()
     try await firestore.terminate()
@@ -129,13 +129,13 @@ private final class NestingRemote: Remote {
 
   func refresh() { inner.refresh() }
 
-  private func told(_ document: RemoteDocument) -> RemoteDocument {
+  private func sentDocument(_ document: RemoteDocument) -> RemoteDocument {
     guard !isHonest, document.path.id == "bad", document.fields != nil else { return document }
-    var told = document
+    var sent = document
     var value = StoredValue.null
     for _ in 0..<30 { value = .map(StoredMap([("d", value)])) }
-    told.fields = StoredMap([("d", value)])
-    return told
+    sent.fields = StoredMap([("d", value)])
+    return sent
   }
 
   var documentsName: String { inner.documentsName }
@@ -146,7 +146,7 @@ private final class NestingRemote: Remote {
     inner.openWatchStream(as: user) { [self] event in
       guard case .changed(.document(let path, let document?, let updated, let removed), let version) = event
       else { return handler(event) }
-      handler(.changed(.document(path, told(document), updated: updated, removed: removed), version))
+      handler(.changed(.document(path, sentDocument(document), updated: updated, removed: removed), version))
     }
   }
 
@@ -160,7 +160,7 @@ private final class NestingRemote: Remote {
     at paths: [DocumentPath], as user: String?,
     _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
   ) {
-    inner.documents(at: paths, as: user) { [self] result in answer(result.map { $0.map(told) }) }
+    inner.documents(at: paths, as: user) { [self] result in answer(result.map { $0.map(sentDocument) }) }
   }
 
   func commit(

@@ -47,7 +47,7 @@ import Testing
   }
 
   /// Waits until all callbacks that are already queued have run.
-  private func everythingIsTold(by firestore: Firestore) async throws {
+  private func waitForCallbacks(of firestore: Firestore) async throws {
     try await firestore.waitForPendingWrites()
     await withCheckedContinuation { done in firestore.enableNetwork { _ in done.resume() } }
   }
@@ -114,28 +114,28 @@ import Testing
     registration.withLock { $0 = first }
     let second = listen(to: firestore, as: "second")
     try await write("secret1", "secret2", to: firestore)
-    try await everythingIsTold(by: firestore)
-    let told = log.lines
-    #expect(told.filter { $0.hasPrefix("first") } == ["first: rooms/secret1"])
-    #expect(told.filter { $0.hasPrefix("second") } == ["second: rooms/secret1", "second: rooms/secret2"])
+    try await waitForCallbacks(of: firestore)
+    let reported = log.lines
+    #expect(reported.filter { $0.hasPrefix("first") } == ["first: rooms/secret1"])
+    #expect(reported.filter { $0.hasPrefix("second") } == ["second: rooms/secret1", "second: rooms/secret2"])
     second.remove()
     try await write("secret3", to: firestore)
-    try await everythingIsTold(by: firestore)
-    #expect(log.lines == told)
+    try await waitForCallbacks(of: firestore)
+    #expect(log.lines == reported)
     try await firestore.terminate()
   }
 
   @Test func aCancelledWriteIsNotReportedAsRejected() async throws {
     let firestore = client()
     try await firestore.disableNetwork()
-    _ = listen(to: firestore, as: "told")
+    _ = listen(to: firestore, as: "listener")
     try await write("secret1", "open", "secret2", to: firestore)
     for write in try await firestore.pendingWrites().prefix(2) {
       try await firestore.cancelPendingWrite(write.id)
     }
     try await firestore.enableNetwork()
-    try await everythingIsTold(by: firestore)
-    #expect(log.lines == ["told: rooms/secret2"])
+    try await waitForCallbacks(of: firestore)
+    #expect(log.lines == ["listener: rooms/secret2"])
     try await firestore.terminate()
   }
 
@@ -143,11 +143,11 @@ import Testing
     try authority.commit([.set(DocumentPath(["rooms", "secret"]), StoredMap([("n", .integer(1))]))])
     let firestore = client(.server)
     let secret = firestore.document("rooms/secret")
-    let (values, told) = AsyncStream.makeStream(of: Int.self)
+    let (values, continuation) = AsyncStream.makeStream(of: Int.self)
     secret.addSnapshotListener { [log] snapshot, _ in
       let n = snapshot?["n"] as? Int ?? 0
       log.add("snapshot: \(n)")
-      told.yield(n)
+      continuation.yield(n)
     }
     firestore.addRejectedWritesListener { [log] _, _ in
       log.add("rejection: \((try? secret.read())?["n"] as? Int ?? 0)")
@@ -169,7 +169,7 @@ import Testing
     try await firestore.changeUser("bob")
     _ = listen(to: firestore, as: "bob")
     try await write("secret2", to: firestore)
-    try await everythingIsTold(by: firestore)
+    try await waitForCallbacks(of: firestore)
     #expect(log.lines == ["bob: rooms/secret2"])
     try await firestore.terminate()
   }
@@ -192,10 +192,10 @@ import Testing
   @Test func withoutARemoteNoWriteIsRejected() async throws {
     settings.remote = nil
     let firestore = client()
-    _ = listen(to: firestore, as: "told")
+    _ = listen(to: firestore, as: "listener")
     var rejections = firestore.rejectedWrites.makeAsyncIterator()
     try await write("secret", to: firestore)
-    try await everythingIsTold(by: firestore)
+    try await waitForCallbacks(of: firestore)
     try await firestore.terminate()
     #expect(try await rejections.next() == nil)
     #expect(log.lines.isEmpty)

@@ -45,9 +45,9 @@ struct RemoteReplyTests {
     let resume = DispatchSemaphore(value: 0)
     for _ in 0..<400 { DispatchQueue.global().async { resume.wait() } }
     defer { for _ in 0..<400 { resume.signal() } }
-    let isTold = DispatchSemaphore(value: 0)
-    _ = RemoteReply<Int>(within: 0.01) { _ in isTold.signal() }
-    #expect(isTold.wait(timeout: .now() + 10) == .success)
+    let hasTimedOut = DispatchSemaphore(value: 0)
+    _ = RemoteReply<Int>(within: 0.01) { _ in hasTimedOut.signal() }
+    #expect(hasTimedOut.wait(timeout: .now() + 10) == .success)
   }
 
   @Test func endingTheTimeLimitEndsTheRequestAndTheRetryPause() {

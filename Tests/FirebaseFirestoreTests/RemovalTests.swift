@@ -27,8 +27,8 @@ import Testing
   @Test(arguments: [false, true])
   func aListenerRemovedDuringSnapshotCreationIsNotNotified(hasRemote: Bool) async throws {
     let firestore = try firestore(hasRemote: hasRemote)
-    let (begun, told, resume) = (EventCount(), Counter(), resume)
-    let made: @Sendable () -> Int = {
+    let (begun, notifications, resume) = (EventCount(), Counter(), resume)
+    let makeSnapshot: @Sendable () -> Int = {
       begun.add()
       _ = resume.wait(timeout: .now() + 30)
       return 1
@@ -36,14 +36,14 @@ import Testing
     let query = StructuredQuery(.collection(try CollectionPath(["rooms"])))
     let listening = firestore.client().listen(
       to: .success(query), ListenRules(), on: queue,
-      making: SnapshotMaker(live: { _ in made() }, viewed: { _ in made() })
-    ) { (_: Result<Int, any Error>) in told.add() }
+      making: SnapshotMaker(live: { _ in makeSnapshot() }, viewed: { _ in makeSnapshot() })
+    ) { (_: Result<Int, any Error>) in notifications.add() }
     try #require(await begun.next(), "no snapshot is created")
     await away { listening.remove() }
     resume.signal()
     // Waits for the callbacks that are already queued.
     await withCheckedContinuation { done in queue.async { done.resume() } }
-    #expect(told.count == 0)
+    #expect(notifications.count == 0)
     try await firestore.terminate()
   }
 

@@ -97,7 +97,7 @@ import Testing
     remote.losesCommits = true
     let document = firestore.document("rooms/eros")
     let attempts = Locked(0)
-    let isTold = DispatchSemaphore(value: 0)
+    let isCompleted = DispatchSemaphore(value: 0)
     let codes = Locked<[Int]>([])
     firestore.runTransaction({ transaction, _ in
       attempts.withLock { $0 += 1 }
@@ -105,11 +105,11 @@ import Testing
       return nil
     }) { _, error in
       codes.withLock { $0.append((error as NSError?)?.code ?? 0) }
-      isTold.signal()
+      isCompleted.signal()
     }
     try #require(remote.isCommitting.wait(timeout: .now() + 30) == .success)
     firestore.terminate(completion: nil)
-    #expect(isTold.wait(timeout: .now() + 30) == .success)
+    #expect(isCompleted.wait(timeout: .now() + 30) == .success)
     #expect(codes.withLock { $0 } == [4] && attempts.withLock { $0 } == 1)
   }
 
@@ -144,14 +144,14 @@ import Testing
     startTransactions(60) { code in codes.withLock { $0.append(code) } }
     for _ in 0..<60 { try #require(remote.isAsked.wait(timeout: .now() + 30) == .success) }
     let isOver = DispatchSemaphore(value: 0)
-    let toldBefore = Locked(0)
+    let completedBefore = Locked(0)
     firestore.terminate { _ in
       let count = codes.withLock { $0.count }
-      toldBefore.withLock { $0 = count }
+      completedBefore.withLock { $0 = count }
       isOver.signal()
     }
     #expect(isOver.wait(timeout: .now() + 30) == .success)
-    #expect(toldBefore.withLock { $0 } == 60)
+    #expect(completedBefore.withLock { $0 } == 60)
     #expect(codes.withLock { $0.allSatisfy { $0 == 1 } })
   }
 

@@ -111,7 +111,7 @@ import Testing
     struct Part: Codable, Equatable {
       var firstName: String
     }
-    var madeAt: Date
+    var createdAt: Date
     var rawData: Data
     var mainPart: Part
     var size: Double
@@ -130,7 +130,7 @@ import Testing
     }
     let date = Date(timeIntervalSince1970: 2.5)
     let part = Item.Part(firstName: "x")
-    #expect(items.where(\.madeAt, .above(date)).query == all.whereField("made_at", isGreaterThan: 2.5))
+    #expect(items.where(\.createdAt, .above(date)).query == all.whereField("created_at", isGreaterThan: 2.5))
     #expect(items.where(\.rawData, .equals(Data([1]))).query == all.whereField("raw_data", isEqualTo: "AQ=="))
     #expect(
       items.where(\.mainPart, .isOne(of: [part])).query
@@ -140,16 +140,16 @@ import Testing
       items.where(\.seenAt, .equals(date)).query
         == all.whereField("seen_at", isEqualTo: Timestamp(date: date)))
     #expect(
-      items.filter(using: #Predicate { $0.madeAt >= date }).query
-        == all.whereField("made_at", isGreaterThanOrEqualTo: 2.5))
+      items.filter(using: #Predicate { $0.createdAt >= date }).query
+        == all.whereField("created_at", isGreaterThanOrEqualTo: 2.5))
 
     let encoder = Firestore.Encoder()
     encoder.dateEncodingStrategy = .secondsSince1970
     encoder.dataEncodingStrategy = .base64
     encoder.keyEncodingStrategy = .convertToSnakeCase
-    let item = Item(madeAt: date, rawData: Data([1]), mainPart: part, size: 1, seenAt: date)
+    let item = Item(createdAt: date, rawData: Data([1]), mainPart: part, size: 1, seenAt: date)
     try await all.document("a").setData(from: item, encoder: encoder)
-    let found = items.where(\.madeAt, .equals(date)).where(\.rawData, .equals(Data([1])))
+    let found = items.where(\.createdAt, .equals(date)).where(\.rawData, .equals(Data([1])))
       .where(\.mainPart, .equals(part)).where(\.seenAt, .equals(date))
     #expect(try await found.get().map(\.size) == [1])
     try await firestore.terminate()

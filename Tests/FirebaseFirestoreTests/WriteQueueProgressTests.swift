@@ -61,15 +61,15 @@ import Testing
     #expect(Self.text(cancelled) == "3 0 0 1" && cancelled?.fractionCompleted == 0.25)
 
     try await firestore.enableNetwork()
-    var told: [WriteQueueProgress] = []
-    while told.last?.pendingCount != 0 {
-      if let progress = await events.next { told.append(progress) }
+    var received: [WriteQueueProgress] = []
+    while received.last?.pendingCount != 0 {
+      if let progress = await events.next { received.append(progress) }
     }
-    #expect(told.contains { $0.sentCount == $0.pendingCount && $0.sentCount > 0 })
-    let fractions = told.map(\.fractionCompleted)
+    #expect(received.contains { $0.sentCount == $0.pendingCount && $0.sentCount > 0 })
+    let fractions = received.map(\.fractionCompleted)
     #expect(fractions == fractions.sorted() && fractions.last == 1)
-    #expect(Self.text(told.last) == "0 2 1 1")
-    #expect(Set(told.map(Self.text)).isSuperset(of: ["3 0 0 1", "2 1 0 1", "1 1 1 1", "0 2 1 1"]))
+    #expect(Self.text(received.last) == "0 2 1 1")
+    #expect(Set(received.map(Self.text)).isSuperset(of: ["3 0 0 1", "2 1 0 1", "1 1 1 1", "0 2 1 1"]))
     // A listener that is added later starts with new counts.
     let late = Events<WriteQueueProgress>()
     firestore.addWriteQueueListener(late.add)
@@ -155,12 +155,12 @@ import Testing
       if progress.pendingCount == 0 { break }
     }
     #expect(Self.text(last) == "0 30 0 0")
-    var told = 0
+    var receivedCount = 0
     for try await _ in firestore.writeQueueProgress {
-      told += 1
+      receivedCount += 1
       try await firestore.terminate()
     }
-    #expect(told == 1)
+    #expect(receivedCount == 1)
   }
 
   @Test func withoutARemoteNoWriteIsQueued() async throws {

@@ -67,7 +67,7 @@ struct ErrorTableTests {
     if case .failure(let error) = result { error } else { nil }
   }
 
-  private static func told(_ call: (@escaping ((any Error)?) -> Void) -> Void) async -> (any Error)? {
+  private static func reported(_ call: (@escaping ((any Error)?) -> Void) -> Void) async -> (any Error)? {
     await withCheckedContinuation { done in call { done.resume(returning: $0) } }
   }
 
@@ -77,7 +77,7 @@ struct ErrorTableTests {
       "getData": [
         { reference in await thrown { _ = try await reference.data(maxSize: .max) } },
         { reference in
-          await told { done in
+          await reported { done in
             reference.getData(maxSize: .max) { (data: Data?, error: (any Error)?) in
               #expect((data == nil) == (error != nil))
               done(error)
@@ -85,7 +85,7 @@ struct ErrorTableTests {
           }
         },
         { reference in
-          await told { done in
+          await reported { done in
             reference.getData(maxSize: .max) { (result: Result<Data, any Error>) in done(failure(result)) }
           }
         },
@@ -93,7 +93,7 @@ struct ErrorTableTests {
       "write": [
         { reference in await thrown { _ = try await reference.writeAsync(toFile: out) } },
         { reference in
-          await told { done in
+          await reported { done in
             reference.write(toFile: out) { (url: URL?, error: (any Error)?) in
               #expect((url == nil) == (error != nil))
               done(error)
@@ -101,12 +101,12 @@ struct ErrorTableTests {
           }
         },
         { reference in
-          await told { done in
+          await reported { done in
             reference.write(toFile: out) { (result: Result<URL, any Error>) in done(failure(result)) }
           }
         },
         { reference in
-          await told { done in
+          await reported { done in
             let task = reference.write(toFile: out)
             task.observe(.success) { done($0.error) }
             task.observe(.failure) { done($0.error) }
@@ -116,12 +116,12 @@ struct ErrorTableTests {
       "downloadURL": [
         { reference in await thrown { _ = try await reference.downloadURL() } },
         { reference in
-          await told { done in
+          await reported { done in
             reference.downloadURL { (_: URL?, error: (any Error)?) in done(error) }
           }
         },
         { reference in
-          await told { done in
+          await reported { done in
             reference.downloadURL { (result: Result<URL, any Error>) in done(failure(result)) }
           }
         },
@@ -129,12 +129,12 @@ struct ErrorTableTests {
       "getMetadata": [
         { reference in await thrown { _ = try await reference.getMetadata() } },
         { reference in
-          await told { done in
+          await reported { done in
             reference.getMetadata { (_: StorageMetadata?, error: (any Error)?) in done(error) }
           }
         },
         { reference in
-          await told { done in
+          await reported { done in
             reference.getMetadata { (result: Result<StorageMetadata, any Error>) in done(failure(result)) }
           }
         },
@@ -142,14 +142,14 @@ struct ErrorTableTests {
       "updateMetadata": [
         { reference in await thrown { _ = try await reference.updateMetadata(StorageMetadata()) } },
         { reference in
-          await told { done in
+          await reported { done in
             reference.updateMetadata(StorageMetadata()) { (_: StorageMetadata?, error: (any Error)?) in
               done(error)
             }
           }
         },
         { reference in
-          await told { done in
+          await reported { done in
             reference.updateMetadata(StorageMetadata()) { (result: Result<StorageMetadata, any Error>) in
               done(failure(result))
             }
@@ -158,12 +158,12 @@ struct ErrorTableTests {
       ],
       "delete": [
         { reference in await thrown { try await reference.delete() } },
-        { reference in await told { done in reference.delete { done($0) } } },
+        { reference in await reported { done in reference.delete { done($0) } } },
       ],
       "list": [
         { reference in await thrown { _ = try await reference.list(maxResults: 1) } },
         { reference in
-          await told { done in
+          await reported { done in
             reference.list(maxResults: 1) { (_: StorageListResult?, error: (any Error)?) in done(error) }
           }
         },
@@ -171,7 +171,7 @@ struct ErrorTableTests {
       "listAll": [
         { reference in await thrown { _ = try await reference.listAll() } },
         { reference in
-          await told { done in
+          await reported { done in
             reference.listAll { (_: StorageListResult?, error: (any Error)?) in done(error) }
           }
         },
@@ -179,14 +179,14 @@ struct ErrorTableTests {
       "putData": [
         { reference in await thrown { _ = try await reference.putDataAsync(Data("x".utf8)) } },
         { reference in
-          await told { done in
+          await reported { done in
             reference.putData(Data("x".utf8), metadata: nil) {
               (_: StorageMetadata?, error: (any Error)?) in done(error)
             }
           }
         },
         { reference in
-          await told { done in
+          await reported { done in
             reference.putData(Data("x".utf8), metadata: nil) {
               (result: Result<StorageMetadata, any Error>) in done(failure(result))
             }
@@ -360,12 +360,12 @@ struct ErrorTableTests {
   @Test func cancelledTransfersFailAsCancelled() async throws {
     let reference = bucket.root.child("a")
     let url = try bucket.file("source", noise(12_000_000))
-    let upload = await Self.told { done in
+    let upload = await Self.reported { done in
       reference.putFile(from: url) { (_: StorageMetadata?, error: (any Error)?) in done(error) }.cancel()
     }
     #expect((upload as NSError?)?.code == -13040)
     _ = try await reference.putFileAsync(from: url)
-    let download = await Self.told { done in
+    let download = await Self.reported { done in
       let task = reference.getData(maxSize: .max) { (_: Data?, error: (any Error)?) in done(error) }
       task.pause()
       task.cancel()

@@ -148,11 +148,11 @@ struct TransferLifeTests {
     let worker = HeldWorker(notes, failing: .unknown(message: "no such file", serverError: [:]))
     let task = begin(worker)
     for status in StorageTaskStatus.allCases where status != .unknown {
-      task.observe(status) { [notes] in notes.add("told \(status) \($0.error != nil)") }
+      task.observe(status) { [notes] in notes.add("observed \(status) \($0.error != nil)") }
     }
     worker.releaseAll()
-    notes.wait(for: "told failure true")
-    #expect(notes.all.filter { $0.hasPrefix("told") } == ["told failure true"])
+    notes.wait(for: "observed failure true")
+    #expect(notes.all.filter { $0.hasPrefix("observed") } == ["observed failure true"])
   }
 
   @Test func anObserverAddedAfterACancelIsNotifiedImmediately() {

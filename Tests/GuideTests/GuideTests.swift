@@ -106,8 +106,8 @@ import Testing
 
   @Test func observedQueryResultsChangeWhileRetained() async throws {
     let shop = try database()
-    let (changes, told) = AsyncStream.makeStream(of: Void.self)
-    let offers = BeyondFirestoreGuide().watch(shop) { told.yield() }
+    let (changes, continuation) = AsyncStream.makeStream(of: Void.self)
+    let offers = BeyondFirestoreGuide().watch(shop) { continuation.yield() }
     try await shop.document("offers/1").setData(["title": "Tea"])
     var iterator = changes.makeAsyncIterator()
     await iterator.next()
@@ -210,8 +210,8 @@ import Testing
     #expect(try await guide.unread(in: client) == 1)
     try await guide.forgetOldWrites(of: client)
     #expect(try await client.pendingWrites().count == 2)
-    let (refusals, told) = AsyncStream.makeStream(of: String.self)
-    BeyondFirestoreGuide().reportRefusals(of: client) { told.yield($0) }
+    let (refusals, continuation) = AsyncStream.makeStream(of: String.self)
+    BeyondFirestoreGuide().reportRefusals(of: client) { continuation.yield($0) }
     // The document does not exist, but only the authority has that information.
     try await client.document("messages/3").updateData(["isRead": true])
     try await client.enableNetwork()
@@ -229,8 +229,8 @@ import Testing
     settings.acknowledgement = .local
     let client = Firestore.memory()
     client.settings = settings
-    let (refusals, told) = AsyncStream.makeStream(of: String.self)
-    BeyondFirestoreGuide().reportRefusals(of: client) { told.yield($0) }
+    let (refusals, continuation) = AsyncStream.makeStream(of: String.self)
+    BeyondFirestoreGuide().reportRefusals(of: client) { continuation.yield($0) }
     try await client.disableNetwork()
     let paths = ["notes/1", "audit/1", "notes/2", "audit/2", "notes/3"]
     for path in paths { try await client.document(path).setData(["n": 1]) }

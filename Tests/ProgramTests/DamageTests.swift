@@ -329,15 +329,15 @@ import Testing
       try store.close()
       return index
     }
-    let made = try index()
-    let command = try #require(IndexCommand.command(made, in: path))
+    let created = try index()
+    let command = try #require(IndexCommand.command(created, in: path))
     let list = try dugout.run("index", "list", folder.path)
     try FileManager.default.removeItem(atPath: folder.path)
     try folder.makeStore()
     let again = try Program(path: "/bin/sh").run(
       "-c", command.replacing("dugout", with: ShellWord.alwaysQuoted(dugout.path), maxReplacements: 1))
     #expect(again.status == 0, "\(command): \(again.complaint)")
-    #expect(try index() == made, "\(command)")
+    #expect(try index() == created, "\(command)")
     #expect(try dugout.run("index", "list", folder.path).output == list.output)
   }
 

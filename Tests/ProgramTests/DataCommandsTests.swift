@@ -501,8 +501,8 @@ import Testing
     let none = folder.path + "/none"
     #expect(try dugout.run("set", none, "users/ada", "--delete", "age").status == 69)
     #expect(!FileManager.default.fileExists(atPath: none))
-    let made = try dugout.run("set", none, "users/ada", "--increment", "age=1")
-    #expect(made.status == 0 && made.output.contains("A new store in \(none)."), "\(made.complaint)")
+    let created = try dugout.run("set", none, "users/ada", "--increment", "age=1")
+    #expect(created.status == 0 && created.output.contains("A new store in \(none)."), "\(created.complaint)")
   }
 
   @Test func invalidFieldsAndNumbersAreReported() throws {

@@ -87,8 +87,8 @@ import Testing
       create table players (id integer primary key, name text, score integer);
       insert into players values (1, 'Ada "the first"', 36), (2, null, null);
       """
-    let made = try Program(path: #require(Self.sqlite)).run(folder.path + "/old.db", table)
-    try #require(made.status == 0, "\(made.complaint)")
+    let created = try Program(path: #require(Self.sqlite)).run(folder.path + "/old.db", table)
+    try #require(created.status == 0, "\(created.complaint)")
     try carryOut(Page(name: "coming-from-sqlite"), in: folder.path, dugout)
     #expect(
       try dugout.run("query", folder.path + "/data", "players").output == """

@@ -100,9 +100,9 @@ import Testing
   @Test func aNewStoreIsReported() throws {
     let folder = try TemporaryFolder()
     let store = folder.path + "/store"
-    let told = "A new store in \(store)."
-    #expect(try dugout.run("set", store, "users/ada", "{}").output.contains(told))
-    #expect(try !dugout.run("set", store, "users/ada", "{}").output.contains(told))
+    let message = "A new store in \(store)."
+    #expect(try dugout.run("set", store, "users/ada", "{}").output.contains(message))
+    #expect(try !dugout.run("set", store, "users/ada", "{}").output.contains(message))
     let shell = try dugout.run(["shell", store + "-2"], input: "ls\n")
     #expect(shell.complaint.contains("A new store in \(store)-2.") && shell.output == "no collections\n")
     #expect(try !dugout.run(["shell", store], input: "ls\n").complaint.contains("A new store"))

@@ -94,17 +94,17 @@ import Testing
   }
 
   @Test func progressIsDrawnAtIntervalsAndAtTheEnd() {
-    var moment = ContinuousClock.now
+    var time = ContinuousClock.now
     var drawn: [String] = []
-    let line = ProgressLine(width: { 80 }, now: { moment }, write: { drawn.append($0) })
+    let line = ProgressLine(width: { 80 }, now: { time }, write: { drawn.append($0) })
     for done in 0...1000 as ClosedRange<UInt64> {
       line.show(done, of: 1000, what: "\(done) done")
-      moment += .milliseconds(1)
+      time += .milliseconds(1)
     }
     // The progress is drawn at the start, every tenth of a second, and at the end.
     #expect(drawn.count == 11)
     #expect(drawn.first?.contains(" 0 done") == true && drawn.last?.contains(" 100 %  1000 done") == true)
-    moment += ProgressLine.pause
+    time += ProgressLine.pause
     line.show(1000, of: 1000, what: "1000 done")
     #expect(drawn.count == 11)
     line.show("of a pipe")

@@ -20,10 +20,10 @@ import Testing
     }
     let json = try dugout.run("watch", folder.path, "other", "--json")
     #expect(json.output.contains("\"new\":true"))
-    let told = try dugout.run("watch", folder.path)
-    #expect(told.status == 0)
+    let outcome = try dugout.run("watch", folder.path)
+    #expect(outcome.status == 0)
     let lines = ["  + rooms/eros", "  ~ rooms/eros", "  - rooms/eros"]
-    #expect(lines.filter { !told.output.contains($0) } == [], "\(told.output)")
+    #expect(lines.filter { !outcome.output.contains($0) } == [], "\(outcome.output)")
     #expect(try dugout.run("watch", folder.path).output.contains("Nothing was committed"))
     #expect(try dugout.run("watch", folder.path, "--forget").output.contains("Nothing is kept"))
     #expect(try dugout.run("watch", folder.path).output.contains("From now on"))

@@ -40,7 +40,7 @@ struct SnippetFile {
     for item in items(lines) {
       switch place(of: item) {
       case .imports: imports.append(item)
-      case .fileScope: fileScope.append(isConditional(item) ? item : madePrivate(item))
+      case .fileScope: fileScope.append(isConditional(item) ? item : addingPrivate(item))
       case .body: body.append(item)
       }
     }
@@ -111,19 +111,19 @@ struct SnippetFile {
   }
 
   /// Removes `@main`, and adds `private` where the language allows it.
-  private func madePrivate(_ item: [Line]) -> [Line] {
+  private func addingPrivate(_ item: [Line]) -> [Line] {
     var item = item
     for index in item.indices {
       item[index].text = item[index].text.replacing(#/^@main\b\s*/#, with: "")
       if isDeclarationLine(item[index]) {
-        item[index].text = madePrivate(item[index].text)
+        item[index].text = addingPrivate(item[index].text)
         break
       }
     }
     return item
   }
 
-  private func madePrivate(_ line: String) -> String {
+  private func addingPrivate(_ line: String) -> String {
     guard let match = line.firstMatch(of: attributesThenRest) else { return line }
     let rest = match.2.replacing(accessLevel, with: "", maxReplacements: 1)
     let takesNoLevel =

@@ -22,7 +22,7 @@ extension StreamBaseKitTests {
     }
 
     /// Waits until the listener with the limit has been replaced.
-    private func settled(_ stream: StreamBase) async {
+    private func waitForListenerReplacement(_ stream: StreamBase) async {
       await world.wait {
         !stream.kitSegments.contains { $0.id == 0 } && stream.kitSegments.allSatisfy(\.hasReported)
       }
@@ -61,7 +61,7 @@ extension StreamBaseKitTests {
       try await world.put("a", "b", "c", "d", "e", "f")
       let (stream, recorder) = await world.stream(limit: 1)
       await fetch(stream, 2, "b")
-      await settled(stream)
+      await waitForListenerReplacement(stream)
       world.on { _ = recorder.take() }
       try await world.firestore.document("notes/d").updateData(["text": "new"])
       #expect(world.on { recorder.take() } == [.changed(paths(3))])
@@ -79,7 +79,7 @@ extension StreamBaseKitTests {
       try await world.put("a", "b", "c", "d", "e")
       let (stream, _) = await world.stream(limit: 1, ascending: false)
       await fetch(stream, 2, "d")
-      await settled(stream)
+      await waitForListenerReplacement(stream)
       for key in ["f", "g", "h"] { try await world.put(key) }
       #expect(world.keys(stream) == ["h", "g", "f", "e", "d", "c", "b"])
     }
@@ -89,7 +89,7 @@ extension StreamBaseKitTests {
       let (stream, _) = await world.stream(limit: 1)
       await fetch(stream, 5, "b")
       #expect(world.keys(stream) == ["a", "b", "c"])
-      await settled(stream)
+      await waitForListenerReplacement(stream)
       try await world.put("d")
       #expect(world.keys(stream) == ["a", "b", "c", "d"])
     }
@@ -182,7 +182,7 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream).last == "e" && world.on { stream.hasMore })
       await fetch(stream, 1, "e")
       #expect(world.keys(stream).last == "e" && world.on { !stream.hasMore })
-      await settled(stream)
+      await waitForListenerReplacement(stream)
       try await world.put("f")
       #expect(world.keys(stream).last == "f" && world.on { !stream.hasMore })
       let (short, _) = await world.stream(limit: 6)
@@ -301,10 +301,10 @@ extension StreamBaseKitTests {
       #expect(world.on { stream.hasMore })
       try await world.firestore.enableNetwork()
       try await world.firestore.waitForPendingWrites()
-      let settled = ["c"] + sent.reversed() + ["b"]
-      await world.wait { stream.map { $0.key! } == settled }
+      let confirmed = ["c"] + sent.reversed() + ["b"]
+      await world.wait { stream.map { $0.key! } == confirmed }
       await fetch(stream, 5, "b", in: world)
-      #expect(world.keys(stream) == settled + ["a"])
+      #expect(world.keys(stream) == confirmed + ["a"])
       #expect(world.on { !stream.hasMore })
       try await world.firestore.terminate()
     }

@@ -101,8 +101,8 @@ extension StreamBaseKitTests {
       let last = full.next(at: 1) { 63 }
       let behind = full.next(at: 1) { 63 }
       #expect(last.utf8.lexicographicallyPrecedes(behind.utf8))
-      let made = (0..<1000).map { _ in ChronologicalID.next() }
-      #expect(made == made.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+      let generated = (0..<1000).map { _ in ChronologicalID.next() }
+      #expect(generated == generated.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
     }
 
     @Test func indexPathsHaveRowsItemsAndSections() {

@@ -108,20 +108,20 @@ extension StreamBaseKitTests {
 
     /// With the acknowledgement `.local`, the base receives no refusals, so it does not retry. After a
     /// restart it receives none either.
-    @Test(arguments: [true, false]) func writesAfterARefusedUpdateAreRefusedAndRetried(isTold: Bool)
+    @Test(arguments: [true, false]) func writesAfterARefusedUpdateAreRefusedAndRetried(awaitsServer: Bool)
       async throws
     {
       try begin()
-      let client = Client(remote, isTold ? .server : .local)
+      let client = Client(remote, awaitsServer ? .server : .local)
       try await client.readAndGoOffline("notes/b/items/1", "boards/b")
       await client.issue("did update") { client.context.update(Note("1", text: "1", rank: 20)) }
       try change(1)
       await client.issue("did destroy") { client.context.destroy(Note("1")) }
       #expect(client.world.on { client.base.logs.last?.old } == true)
       try await client.finish(2)
-      #expect(try authority.document(at: note) == nil || !isTold)
-      #expect(try field("rank") == (isTold ? nil : .integer(1)))
-      #expect(try counts() == [.integer(isTold ? 1 : 2), .integer(1)])
+      #expect(try authority.document(at: note) == nil || !awaitsServer)
+      #expect(try field("rank") == (awaitsServer ? nil : .integer(1)))
+      #expect(try counts() == [.integer(awaitsServer ? 1 : 2), .integer(1)])
       try await client.world.firestore.terminate()
     }
 
@@ -155,10 +155,10 @@ extension StreamBaseKitTests {
       #expect(try counts() == [.integer(2), .integer(2)])
       // If later writes replace the fields of an earlier write, the earlier write ends together with the
       // later ones. The order of the results is therefore undetermined, but each update ends exactly once.
-      let told = client.world.on { client.base.heard.filter { $0.hasPrefix("persisted") } }
-      let others = told.filter { $0 != "persisted update 0" }
+      let results = client.world.on { client.base.heard.filter { $0.hasPrefix("persisted") } }
+      let others = results.filter { $0 != "persisted update 0" }
       #expect(others == ["persisted destruction 0", "persisted creation 0"])
-      #expect(told.count { $0 == "persisted update 0" } == 3)
+      #expect(results.count { $0 == "persisted update 0" } == 3)
       try await client.world.firestore.terminate()
     }
 
@@ -295,19 +295,19 @@ extension StreamBaseKitTests {
     /// The app's direct write is applied after another client's change. The later writes of the base were
     /// computed from the state before that change, so they are retried.
     @Test(arguments: [true, false]) func writesAfterAContestedUpdateDataAreRetried(
-      isTold: Bool
+      awaitsServer: Bool
     ) async throws {
       try begin()
-      let client = Client(remote, isTold ? .server : .local)
+      let client = Client(remote, awaitsServer ? .server : .local)
       try await client.readAndGoOffline("notes/b/items/1", "boards/b")
       client.mark()
       await client.issue("did update") { client.context.update(Note("1", text: "1", rank: 20)) }
       await client.issue("did destroy") { client.context.destroy(Note("1")) }
       try change(15, high: 1)
       try await client.finish(2)
-      #expect(try field("rank") == (isTold ? nil : .integer(15)))
-      #expect(try field("mark") == (isTold ? nil : .boolean(true)))
-      #expect(try counts() == [.integer(isTold ? 1 : 2), .integer(isTold ? 1 : 2)])
+      #expect(try field("rank") == (awaitsServer ? nil : .integer(15)))
+      #expect(try field("mark") == (awaitsServer ? nil : .boolean(true)))
+      #expect(try counts() == [.integer(awaitsServer ? 1 : 2), .integer(awaitsServer ? 1 : 2)])
       try await client.world.firestore.terminate()
     }
 
@@ -398,21 +398,21 @@ extension StreamBaseKitTests {
 
     /// Opens a client that listens to the note and its board, and writes the note. On return, the remote has
     /// accepted this write, but the watch stream has not delivered it.
-    private func openBetweenAnswerAndTelling(
+    private func openBetweenAnswerAndSnapshot(
       _ holding: HoldingRemote, others change: () throws -> Void = {}
     ) async throws -> (client: Client, writers: Writers) {
       try begin()
       let client = Client(holding, .server)
       let note = client.world.firestore.document("notes/b/items/1")
-      var told: Set<String> = []
+      var received: Set<String> = []
       for document in [note, client.world.firestore.document("boards/b")] {
         client.world.on {
           _ = document.addSnapshotListener(includeMetadataChanges: true) { snapshot, _ in
-            if snapshot?.metadata.isFromCache == false { told.insert(document.path) }
+            if snapshot?.metadata.isFromCache == false { received.insert(document.path) }
           }
         }
       }
-      await client.world.wait { told.count == 2 }
+      await client.world.wait { received.count == 2 }
       let writers = Writers()
       var rules = LoopbackRules()
       rules.mayWrite = { user, _ in
@@ -434,7 +434,7 @@ extension StreamBaseKitTests {
       async throws
     {
       let holding = HoldingRemote(remote)
-      let (client, writers) = try await openBetweenAnswerAndTelling(holding)
+      let (client, writers) = try await openBetweenAnswerAndSnapshot(holding)
       client.world.on {
         if isUpdate {
           client.context.update(Note("1", text: "1", rank: 20))
@@ -455,7 +455,7 @@ extension StreamBaseKitTests {
     /// The base therefore waits for the watch stream before it writes.
     @Test func aWriteWaitsForStateOnlyTheWatchStreamHas() async throws {
       let holding = HoldingRemote(remote)
-      let (client, writers) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
+      let (client, writers) = try await openBetweenAnswerAndSnapshot(holding) { try change(15, high: 1) }
       client.world.on { client.context.update(Note("1", text: "1", rank: 20)) }
       var wrong: [String] = []
       for _ in 0..<5 {
@@ -476,7 +476,7 @@ extension StreamBaseKitTests {
     /// the remote would certainly refuse.
     @Test func anOfflineWriteThatWouldBeRefusedIsUnavailable() async throws {
       let holding = HoldingRemote(remote)
-      let (client, _) = try await openBetweenAnswerAndTelling(holding) { try change(15, high: 1) }
+      let (client, _) = try await openBetweenAnswerAndSnapshot(holding) { try change(15, high: 1) }
       var codes: [Int] = []
       client.world.on {
         client.base.errorHandler = { codes.append($0.code) }
@@ -502,7 +502,7 @@ extension StreamBaseKitTests {
       async throws
     {
       let holding = HoldingRemote(remote, saysBefore: saysBefore)
-      let (client, writers) = try await openBetweenAnswerAndTelling(holding)
+      let (client, writers) = try await openBetweenAnswerAndSnapshot(holding)
       try await client.world.firestore.disableNetwork()
       await client.issue("did update") { client.context.update(Note("1", text: "1", rank: 20)) }
       let shown = try await client.world.firestore.document("notes/b/items/1").getDocument(source: .cache)
@@ -530,17 +530,19 @@ extension StreamBaseKitTests {
 
     /// A conflict resolver that drops writes must drop the write of a record and the change of its counter
     /// together.
-    @Test(arguments: [true, false]) func aResolverDropsARecordAndItsCounterChangeTogether(isTold: Bool)
+    @Test(arguments: [true, false]) func aResolverDropsARecordAndItsCounterChangeTogether(awaitsServer: Bool)
       async throws
     {
       try begin()
-      let client = Client(remote, isTold ? .server : .local) { $0.conflictResolver = { _ in .dropWrites } }
+      let client = Client(remote, awaitsServer ? .server : .local) {
+        $0.conflictResolver = { _ in .dropWrites }
+      }
       try await client.readAndGoOffline("notes/b/items/1", "boards/b")
       await client.issue("did destroy") { client.context.destroy(Note("1")) }
       try change(15, high: 1)
       try await client.finish(1)
-      #expect(try (authority.document(at: note) == nil) == isTold)
-      #expect(try counts() == [.integer(isTold ? 1 : 2), .integer(isTold ? 1 : 2)])
+      #expect(try (authority.document(at: note) == nil) == awaitsServer)
+      #expect(try counts() == [.integer(awaitsServer ? 1 : 2), .integer(awaitsServer ? 1 : 2)])
       try await client.world.firestore.terminate()
     }
 

@@ -79,8 +79,8 @@ extension StreamBaseKitTests {
       #expect(world.keys(stream) == (isAscending ? ["b", "a", "z"] : ["z", "a", "b"]))
       try await world.firestore.enableNetwork()
       try await world.firestore.waitForPendingWrites()
-      let settled = isAscending ? ["a", "b", "z"] : ["z", "b", "a"]
-      await world.wait { stream.map { $0.key! } == settled }
+      let confirmed = isAscending ? ["a", "b", "z"] : ["z", "b", "a"]
+      await world.wait { stream.map { $0.key! } == confirmed }
       try await world.firestore.terminate()
     }
 

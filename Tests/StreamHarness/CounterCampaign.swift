@@ -121,8 +121,8 @@ package enum CounterCampaign {
 
     /// Waits until at most this many operations are pending. Goes online first, because operations that wait
     /// for an answer never end offline.
-    func settle(_ most: Int) async throws {
-      while queue.sync(execute: { base.inProgress > most }) {
+    func drain(to pendingMax: Int) async throws {
+      while queue.sync(execute: { base.inProgress > pendingMax }) {
         if !isOnline { try await setOnline(true) }
         guard await base.ended.next() else { throw CancellationError() }
       }
@@ -170,12 +170,12 @@ package enum CounterCampaign {
         default: client.contexts[board].destroy(note)
         }
       }
-      try await client.settle(8)
+      try await client.drain(to: 8)
       done += 1
     }
     var refused = 0
     for client in clients {
-      try await client.settle(0)
+      try await client.drain(to: 0)
       refused += client.queue.sync { client.refused }
       await client.close()
     }

@@ -56,9 +56,9 @@ func saveWithCompletion(_ city: Document<City>, _ done: @escaping () -> Void) {
   }
 }
 
-func refresh(_ city: Document<City>, _ told: @escaping (City?, (any Error)?) -> Void) async throws {
+func refresh(_ city: Document<City>, _ done: @escaping (City?, (any Error)?) -> Void) async throws {
   try await city.get(.serverOnly)
-  city.get { fresh, error in told(fresh?.data, error) }
+  city.get { fresh, error in done(fresh?.data, error) }
 }
 
 func listenUntil(_ bag: DisposeBag, _ changed: @escaping (City?) -> Void) {
@@ -223,10 +223,10 @@ func favourites(_ changed: @escaping ([String]) -> Void) -> DataSource<Document<
     .listen()
 }
 
-func evenCities(_ told: @escaping ([String]) -> Void) -> any ListenerRegistration {
+func evenCities(_ changed: @escaping ([String]) -> Void) -> any ListenerRegistration {
   let isEven = NSPredicate { fields, _ in ((fields as? [String: Any])?["people"] as? Int ?? 1) % 2 == 0 }
   return Document<City>.order(by: "people").filter(using: isEven).listen { snapshot, _ in
-    told(snapshot?.documents.map(\.documentID) ?? [])
+    changed(snapshot?.documents.map(\.documentID) ?? [])
   }
 }
 
@@ -268,11 +268,11 @@ final class Shop: Object, DataRepresentable, DataListenable, Identifiable {
   @ObservationIgnored var listener: (any ListenerRegistration)?
 }
 
-func titleChanges(of shop: Shop, _ told: @escaping @Sendable () -> Void) {
+func titleChanges(of shop: Shop, _ changed: @escaping @Sendable () -> Void) {
   withObservationTracking {
     _ = shop[\.title]
   } onChange: {
-    told()
+    changed()
   }
 }
 

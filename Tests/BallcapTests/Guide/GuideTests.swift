@@ -159,10 +159,10 @@ extension BallcapTests {
 
     @Test func objectsAreObserved() async throws {
       let shop = Shop(id: "corner")
-      let told = CallbackValues<Bool>()
-      titleChanges(of: shop) { told.add(true) }
+      let changes = CallbackValues<Bool>()
+      titleChanges(of: shop) { changes.add(true) }
       shop[\.title] = "Corner shop"
-      #expect(await told.next())
+      #expect(await changes.next())
       let changed = CallbackValues<Bool>()
       let shops = app.onCallbackQueue { shopTitles { changed.add(true) } }
       try await shop.save()

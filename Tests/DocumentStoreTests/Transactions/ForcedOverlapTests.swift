@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Steps that are forced to overlap")
 struct ForcedOverlapTests {
-  private static let steps: [StorePoint] = [.readAhead, .placed, .published, .settled]
+  private static let steps: [StorePoint] = [.readAhead, .placed, .published, .completed]
 
   /// Returns how often two points were reached together, in either order.
   private func times(_ one: StorePoint, _ other: StorePoint, _ overlap: ThreadOverlap) -> Int {

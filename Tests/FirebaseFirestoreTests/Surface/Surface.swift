@@ -348,9 +348,9 @@ enum Surface {
     _ = FieldPath(["a", "b"]).copy()
     let place = GeoPoint(latitude: 1, longitude: 2)
     print(place.latitude, place.longitude)
-    let moment = Timestamp(seconds: 1, nanoseconds: 2)
-    print(Timestamp(date: Date()).compare(moment) == .orderedAscending, Timestamp().dateValue())
-    print(moment.seconds, moment.nanoseconds)
+    let time = Timestamp(seconds: 1, nanoseconds: 2)
+    print(Timestamp(date: Date()).compare(time) == .orderedAscending, Timestamp().dateValue())
+    print(time.seconds, time.nanoseconds)
   }
 
   // MARK: 1.10 Sendable

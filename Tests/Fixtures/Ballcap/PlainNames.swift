@@ -13,18 +13,18 @@ private class Visit: Object {
   var whole = false
   var read = 0
   var snapshots: [DocumentSnapshot] = []
-  var moment = Date()
+  var readTime = Date()
   var decoder = ""
   var place = ""
   var storage = ""
 
   class func whole(
-    of snapshot: DocumentSnapshot, at moment: Date, _ decoder: Firestore.Decoder
+    of snapshot: DocumentSnapshot, at readTime: Date, _ decoder: Firestore.Decoder
   ) throws -> Object? { nil }
 
   required init(_ documentReference: DocumentReference) { super.init(documentReference) }
 
-  init(read snapshot: DocumentSnapshot, at moment: Date) { super.init(snapshot.reference) }
+  init(read snapshot: DocumentSnapshot, at readTime: Date) { super.init(snapshot.reference) }
 }
 
 private final class Room: Visit, DataRepresentable, DataListenable, DataCacheable, HierarchicalStructurable {

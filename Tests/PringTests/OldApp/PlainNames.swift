@@ -62,7 +62,7 @@ final class EntryCollection: SubCollection<Entry> {
   var writtenMembers: [String] = ["own"]
   var writtenObjects: [String] = ["own"]
 
-  func settle(_ member: Entry) { preconditionFailure() }
+  func attach(_ member: Entry) { preconditionFailure() }
   func release(_ member: Entry) { preconditionFailure() }
   func packMember(_ member: Entry, _ type: BatchType, _ batch: WriteBatch) { preconditionFailure() }
   func packRemoval(_ id: String, _ member: Entry?, hard: Bool, _ batch: WriteBatch) { preconditionFailure() }

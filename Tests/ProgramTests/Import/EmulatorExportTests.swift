@@ -102,11 +102,12 @@ import Testing
     #expect(wrong == [])
     var differences: [String] = []
     for (path, fields) in stores[0] {
-      let told = stores[1][path]
-      for (name, value) in fields.entries where told?[name] != value {
-        differences.append("\(path), \(name): the export has \(value), received was \(told?[name] as Any)")
+      let received = stores[1][path]
+      for (name, value) in fields.entries where received?[name] != value {
+        differences.append(
+          "\(path), \(name): the export has \(value), received was \(received?[name] as Any)")
       }
-      if told?.count != fields.count { differences.append("\(path): \(told?.count as Any) fields") }
+      if received?.count != fields.count { differences.append("\(path): \(received?.count as Any) fields") }
     }
     #expect(differences == [])
     return stores[0]

@@ -80,9 +80,9 @@ import Testing
       "set users/cy {age: 3}", "set users/ada {age: 37}", "delete users/bob", "watch", "unwatch 1",
       "set users/dan {age: 50}", "watch")
     #expect(outcome.status == 0, "\(outcome.complaint)")
-    let told = outcome.output.split(separator: "\n").filter { $0.contains("[1]") || $0.hasPrefix("  ") }
+    let reports = outcome.output.split(separator: "\n").filter { $0.contains("[1]") || $0.hasPrefix("  ") }
     #expect(
-      told.map(String.init) == [
+      reports.map(String.init) == [
         "[1] 1 document", "    users/ada  age: 36", "[1] 2 documents now", "  + users/bob  age: 21",
         "[1] 2 documents now", "  ~ users/ada  age: 37", "[1] 1 document now", "  - users/bob",
         "[1] users where age > 20 order by age",

@@ -96,7 +96,7 @@ final class CommitPipeline: Sendable {
         try bytes.finish(inProgress.commit)
         pauses?.pause(at: .published)
         complete(inProgress, succeeded: true)
-        pauses?.pause(at: .settled)
+        pauses?.pause(at: .completed)
         layer.publications.notify()
         return inProgress
       } catch {

@@ -10,7 +10,7 @@ package enum StorePoint: String, Sendable, CaseIterable {
   /// Readers already see the commit, but its pending states still exist.
   case published
   /// The commit's pending states are removed, but no listener has been notified yet.
-  case settled
+  case completed
   /// A transaction has begun, but has no snapshot yet.
   case begun
   /// A view is registered, but its query has not run yet.
