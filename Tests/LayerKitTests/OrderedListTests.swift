@@ -60,7 +60,7 @@ private struct RankOrder: ListOrder {
       let chosen = Set((0..<(isFirst ? 40 : random.below(6))).map { _ in random.below(60) })
       let removing = isFirst ? before : chosen.filter { _ in random.below(3) == 0 }
       let setting = chosen.subtracting(removing).map { Item($0, random.below(30)) }
-      let change = list.update(removing: removing, setting: setting.map(Placed.init), RankOrder())
+      let change = list.update(removing: removing, setting: setting.map(Placed.init), in: RankOrder())
       for id in removing { ranks[id] = nil }
       for item in setting { ranks[item.id] = item.rank }
       let after = ids(list)
@@ -73,7 +73,7 @@ private struct RankOrder: ListOrder {
         wrong.append("step \(step): undone \(undone), not \(itemsBefore)")
       }
     }
-    list.checkInvariants(RankOrder())
+    list.checkInvariants(in: RankOrder())
     #expect(wrong == [])
   }
 
@@ -90,50 +90,53 @@ private struct RankOrder: ListOrder {
   }
 
   @Test func aReplacedElementStaysInItsRowIfItFits() {
-    var list = List([Placed(Item(1, 10)), Placed(Item(2, 20)), Placed(Item(3, 30))], RankOrder())
-    let change = list.update(removing: [2], setting: [Placed(Item(1, 25)), Placed(Item(3, 1))], RankOrder())
+    var list = List([Placed(Item(1, 10)), Placed(Item(2, 20)), Placed(Item(3, 30))], in: RankOrder())
+    let change = list.update(
+      removing: [2], setting: [Placed(Item(1, 25)), Placed(Item(3, 1))], in: RankOrder())
     // Without 2, nothing is between 1 and 3.
     #expect(ids(list) == [3, 1])
     #expect(change.removals.map(\.row) == [1] && change.replacements.map(\.row) == [0, 2])
     #expect(change.movedReplacements == [1] && change.insertions == [])
-    let fitting = [Item(1, 99), Item(1, 0), Item(7, 0)].map { list.replaceInPlace(Placed($0), RankOrder()) }
+    let fitting = [Item(1, 99), Item(1, 0), Item(7, 0)].map {
+      list.replaceInPlace(Placed($0), in: RankOrder())
+    }
     #expect(fitting == [true, false, false] && list.element(1)?.rank == 99)
   }
 
   @Test func aSearchPlacesStaleElementsAgain() {
     let order = RankOrder(comparesPresentRanks: true)
     let items = (0..<9).map { Item($0, $0 * 10) }
-    var list = List(items.map(Placed.init), order)
+    var list = List(items.map(Placed.init), in: order)
     items[4].rank = 100
-    let change = list.update(removing: [], setting: [Placed(Item(9, 45))], order)
+    let change = list.update(removing: [], setting: [Placed(Item(9, 45))], in: order)
     #expect(change.placedAgain == [4] && list.element(4)?.rank == 100)
     #expect(ids(list) == [0, 1, 2, 3, 9, 5, 6, 7, 8, 4])
   }
 
   @Test func sortingMovesAsFewElementsAsPossible() {
     let sorted = [Placed(Item(1, 10)), Placed(Item(2, 20)), Placed(Item(3, 30))]
-    var list = List(sorted, recordsEdits: true, RankOrder())
-    list.remove(3, RankOrder())
-    list.append(sorted[2], RankOrder())
-    list.append(Placed(Item(4, 15)), RankOrder())
-    #expect(list.sort(RankOrder()) == [4])
+    var list = List(sorted, recordsEdits: true, in: RankOrder())
+    list.remove(3, in: RankOrder())
+    list.append(sorted[2], in: RankOrder())
+    list.append(Placed(Item(4, 15)), in: RankOrder())
+    #expect(list.sort(in: RankOrder()) == [4])
     #expect(ids(list) == [1, 4, 2, 3] && list.takeEdits().isEmpty)
-    list.append(Placed(Item(5, 1)), RankOrder())
-    #expect(list.sort(RankOrder(fails: true)) == [] && ids(list) == [1, 4, 2, 3, 5])
+    list.append(Placed(Item(5, 1)), in: RankOrder())
+    #expect(list.sort(in: RankOrder(fails: true)) == [] && ids(list) == [1, 4, 2, 3, 5])
   }
 
   @Test func anOrderThatThrowsAppendsAndKeepsRows() {
-    var list = List([Placed(Item(1, 10)), Placed(Item(2, 20))], RankOrder())
-    list.update(removing: [], setting: [Placed(Item(1, 99)), Placed(Item(3, 0))], RankOrder(fails: true))
+    var list = List([Placed(Item(1, 10)), Placed(Item(2, 20))], in: RankOrder())
+    list.update(removing: [], setting: [Placed(Item(1, 99)), Placed(Item(3, 0))], in: RankOrder(fails: true))
     #expect(ids(list) == [1, 2, 3] && list.element(1)?.rank == 99)
   }
 
   @Test func removingAKeyRemovesItsDuplicates() {
-    var list = List([Placed(Item(1, 10)), Placed(Item(2, 20)), Placed(Item(1, 30))], RankOrder())
+    var list = List([Placed(Item(1, 10)), Placed(Item(2, 20)), Placed(Item(1, 30))], in: RankOrder())
     #expect(list.hasDuplicateKeys && list.element(1)?.rank == 30)
-    let isReplaced = list.replaceInPlace(Placed(Item(1, 30)), RankOrder())
+    let isReplaced = list.replaceInPlace(Placed(Item(1, 30)), in: RankOrder())
     #expect(!isReplaced)
-    #expect(list.remove(1, RankOrder())?.element.rank == 30)
+    #expect(list.remove(1, in: RankOrder())?.element.rank == 30)
     #expect(ids(list) == [2] && !list.hasDuplicateKeys)
   }
 

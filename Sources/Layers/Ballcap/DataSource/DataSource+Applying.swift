@@ -93,7 +93,7 @@ extension DataSource: ChangeReceiver {
     var plan = Plan()
     for step in steps { plan.add(step, list, isLate: arriving.removeLate(step.reference)) }
     let change = list.update(removing: plan.deletions, setting: plan.modifications + plan.insertions)
-    let snapshot = snapshot(change, plan, source, sorted: sorted)
+    let snapshot = snapshot(change, plan, from: source, sorted: sorted)
     guard hadDuplicateReferences else { return snapshot }
     if case .elements(let before)? = source { return snapshotComparing(before) }
     return snapshotComparing(duplicates)
@@ -132,7 +132,7 @@ extension DataSource: ChangeReceiver {
   /// Returns the snapshot of a change. `source` is the list before it was sorted, and `sorted` has the
   /// documents that moved when it was sorted.
   private func snapshot(
-    _ change: DocumentListChange, _ plan: Plan, _ source: SnapshotContent<T>.Before?,
+    _ change: DocumentListChange, _ plan: Plan, from source: SnapshotContent<T>.Before?,
     sorted: [DocumentReference]
   ) -> Snapshot {
     // If the list has just been sorted, the rows of the change are not the rows before the snapshot.

@@ -14,7 +14,7 @@
 import FirebaseFirestore
 import LayerKit
 
-/// What an update of a list changed.
+/// The changes of one update of a list.
 typealias DocumentListChange = ListChange<DocumentReference, PlacedDocument>
 
 struct DocumentList<T: Object & DataRepresentable> {
@@ -107,7 +107,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     isOrdered = true
     if case .query = order { return }
     let placed = placed()
-    let sorted = OrderedList.sortedIndices(placed, order).map { placed[$0] }
+    let sorted = OrderedList.sortedIndices(placed, in: order).map { placed[$0] }
     array = sorted.map(Self.typed)
     listing = .placed(sorted)
   }
@@ -125,7 +125,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     array = nil
     ids = nil
     isOrdered = true
-    return rows.sort(order)
+    return rows.sort(in: order)
   }
 
   /// Returns the elements of the array in their present order.
@@ -142,7 +142,7 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// Builds the rows. Required before edits and lookups by reference.
   mutating func buildRowsIfNeeded() {
     if hasRows { return }
-    rows = OrderedList(placed(), recordsEdits: true, order)
+    rows = OrderedList(placed(), recordsEdits: true, in: order)
     listing = .own
     ids = nil
     hasRows = true
@@ -163,7 +163,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     buildRowsIfNeeded()
     let placed = order.place(ListedDocument(element, at: element.documentReference))
     array = nil
-    rows.append(placed, order)
+    rows.append(placed, in: order)
     ids?[element.id, default: []].append(placed.reference)
     isOrdered = false
   }
@@ -177,7 +177,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     buildRowsIfNeeded()
     // A reference that is listed twice loses elements that the change does not name.
     if hasDuplicateReferences { ids = nil }
-    let change = rows.update(removing: references, setting: documents.map { order.place($0) }, order)
+    let change = rows.update(removing: references, setting: documents.map { order.place($0) }, in: order)
     array = nil
     if ids != nil { updateIDs(change) }
     return change

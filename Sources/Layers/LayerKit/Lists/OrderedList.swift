@@ -57,7 +57,7 @@ package enum ListEdit<Element> {
   }
 }
 
-/// What one update changed. `row` is a row of the list before the update. To find the rows after the update,
+/// The changes of one update. `row` is a row of the list before the update. To find the rows after the update,
 /// look up the keys.
 package struct ListChange<Key, Element> {
   package typealias Removal = (key: Key, row: Int, element: Element)
@@ -89,7 +89,7 @@ package struct OrderedList<Key: Hashable, Element> {
 
   /// Creates a list of these elements, which are already in order.
   @inlinable package init(
-    _ elements: [Element], recordsEdits: Bool = false, _ order: some ListOrder<Key, Element>
+    _ elements: [Element], recordsEdits: Bool = false, in order: some ListOrder<Key, Element>
   ) {
     rows = KeyedList(elements) { order.key(of: $0) }
     self.recordsEdits = recordsEdits
@@ -137,24 +137,24 @@ package struct OrderedList<Key: Hashable, Element> {
   // MARK: One element
 
   /// Appends an element, in order or not. This edit is not recorded.
-  @inlinable package mutating func append(_ element: Element, _ order: some ListOrder<Key, Element>) {
+  @inlinable package mutating func append(_ element: Element, in order: some ListOrder<Key, Element>) {
     rows.insert(element, for: order.key(of: element), atRow: count)
   }
 
   /// Inserts an element before the first element that belongs after it, and returns its row.
   @discardableResult
-  @inlinable package mutating func insert(_ element: Element, _ order: some ListOrder<Key, Element>) -> Int {
+  @inlinable package mutating func insert(_ element: Element, in order: some ListOrder<Key, Element>) -> Int {
     var placedAgain: [Key] = []
-    return insert(element, order, &placedAgain)
+    return insert(element, in: order, placedAgain: &placedAgain)
   }
 
   /// Inserts an element. Adds the keys of the stale elements that were placed again to `placedAgain`.
   @discardableResult
   @inlinable mutating func insert(
-    _ element: Element, _ order: some ListOrder<Key, Element>, _ placedAgain: inout [Key]
+    _ element: Element, in order: some ListOrder<Key, Element>, placedAgain: inout [Key]
   ) -> Int {
     while true {
-      let (row, stale) = search(element, order)
+      let (row, stale) = search(element, in: order)
       // Each element is placed again only once. Otherwise an element that does not equal itself would be
       // stale forever.
       let new = stale.isEmpty ? [] : stale.filter { !placedAgain.contains($0) }
@@ -165,8 +165,8 @@ package struct OrderedList<Key: Hashable, Element> {
       }
       placedAgain += new
       for key in new {
-        guard let removed = remove(key, order) else { continue }
-        insert(order.placedAgain(removed.element), order, &placedAgain)
+        guard let removed = remove(key, in: order) else { continue }
+        insert(order.placedAgain(removed.element), in: order, placedAgain: &placedAgain)
       }
     }
   }
@@ -174,7 +174,7 @@ package struct OrderedList<Key: Hashable, Element> {
   /// Returns the row in which the element belongs, and the stale elements that the search met. If the order
   /// throws, the element belongs at the end, and no element counts as stale.
   @inlinable func search(
-    _ element: Element, _ order: some ListOrder<Key, Element>
+    _ element: Element, in order: some ListOrder<Key, Element>
   ) -> (row: Int, stale: [Key]) {
     var stale: [Key] = []
     let row = try? rows.partition { other in
@@ -188,9 +188,9 @@ package struct OrderedList<Key: Hashable, Element> {
   /// once, removes all its elements and returns the last one.
   @discardableResult
   @inlinable package mutating func remove(
-    _ key: Key, _ order: some ListOrder<Key, Element>
+    _ key: Key, in order: some ListOrder<Key, Element>
   ) -> (row: Int, element: Element)? {
-    for duplicate in duplicates(of: key, order) {
+    for duplicate in duplicates(of: key, in: order) {
       let removed = rows.remove(duplicate)
       record(.removed(removed.row, removed.element))
     }
@@ -202,7 +202,7 @@ package struct OrderedList<Key: Hashable, Element> {
   /// Returns the handles of all elements with this key except the last one, which lookups find. Scans the
   /// list only if it has duplicate keys.
   @inlinable func duplicates(
-    of key: Key, _ order: some ListOrder<Key, Element>
+    of key: Key, in order: some ListOrder<Key, Element>
   ) -> [KeyedList<Key, Element>.Handle] {
     guard hasDuplicateKeys, let last = rows.handle(key) else { return [] }
     return (0..<count).map { rows.handle(atRow: $0) }
@@ -212,19 +212,19 @@ package struct OrderedList<Key: Hashable, Element> {
   /// Replaces the element with the same key if the new element belongs in the same row. Otherwise changes
   /// nothing and returns false.
   @inlinable package mutating func replaceInPlace(
-    _ element: Element, _ order: some ListOrder<Key, Element>
+    _ element: Element, in order: some ListOrder<Key, Element>
   ) -> Bool {
     let key = order.key(of: element)
     guard !hasDuplicateKeys, let row = rows.row(key) else { return false }
     let old = rows[row]
-    guard order.haveSamePosition(old, element) || fits(element, row, order) else { return false }
+    guard order.haveSamePosition(old, element) || fits(element, inRow: row, in: order) else { return false }
     rows.replace(key, with: element)
     record(.replaced(row, old))
     return true
   }
 
   /// Whether an element belongs between the neighbours of a row. If the order throws, the element fits.
-  @inlinable func fits(_ element: Element, _ row: Int, _ order: some ListOrder<Key, Element>) -> Bool {
+  @inlinable func fits(_ element: Element, inRow row: Int, in order: some ListOrder<Key, Element>) -> Bool {
     (try? rows.fits(element, atRow: row) { try order.isBefore($0, $1) }) ?? true
   }
 
@@ -234,7 +234,7 @@ package struct OrderedList<Key: Hashable, Element> {
   /// inserts the others. All keys differ. Takes logarithmic time for each key.
   @discardableResult
   @inlinable package mutating func update(
-    removing keys: [Key], setting elements: [Element], _ order: some ListOrder<Key, Element>
+    removing keys: [Key], setting elements: [Element], in order: some ListOrder<Key, Element>
   ) -> ListChange<Key, Element> {
     var change = ListChange<Key, Element>()
     var replacing: [Element] = []
@@ -254,23 +254,23 @@ package struct OrderedList<Key: Hashable, Element> {
         inserting.append(element)
       }
     }
-    for removal in change.removals { remove(removal.key, order) }
-    for (index, element) in replacing.enumerated() where !replaceInPlace(element, order) {
+    for removal in change.removals { remove(removal.key, in: order) }
+    for (index, element) in replacing.enumerated() where !replaceInPlace(element, in: order) {
       change.movedReplacements.append(index)
-      remove(change.replacements[index].key, order)
-      insert(element, order, &change.placedAgain)
+      remove(change.replacements[index].key, in: order)
+      insert(element, in: order, placedAgain: &change.placedAgain)
     }
     if count == 0 {
-      fill(inserting, order)
+      fill(inserting, in: order)
     } else {
-      for element in inserting { insert(element, order, &change.placedAgain) }
+      for element in inserting { insert(element, in: order, placedAgain: &change.placedAgain) }
     }
     return change
   }
 
   /// Fills the empty list by sorting the elements, which is faster than inserting them one by one.
-  @inlinable mutating func fill(_ elements: [Element], _ order: some ListOrder<Key, Element>) {
-    let sorted = Self.sortedIndices(elements, order).map { elements[$0] }
+  @inlinable mutating func fill(_ elements: [Element], in order: some ListOrder<Key, Element>) {
+    let sorted = Self.sortedIndices(elements, in: order).map { elements[$0] }
     rows = KeyedList(sorted) { order.key(of: $0) }
     for row in sorted.indices { record(.inserted(row)) }
   }
@@ -278,9 +278,9 @@ package struct OrderedList<Key: Hashable, Element> {
   /// Sorts the list with positions that follow from the present content of the elements. Moves as few
   /// elements as possible, and returns the keys of those that moved. If the order throws, none moves. Drops
   /// the recorded edits, because it is not an edit itself.
-  @inlinable package mutating func sort(_ order: some ListOrder<Key, Element>) -> [Key] {
+  @inlinable package mutating func sort(in order: some ListOrder<Key, Element>) -> [Key] {
     let elements = map { order.placedAgain($0) }
-    let sorted = Self.sortedIndices(elements, order)
+    let sorted = Self.sortedIndices(elements, in: order)
     rows = KeyedList(sorted.map { elements[$0] }) { order.key(of: $0) }
     edits = []
     let unmoved = Set(LongestRise.places(in: sorted))
@@ -289,7 +289,7 @@ package struct OrderedList<Key: Hashable, Element> {
 
   /// Returns the indices of the elements in order. If the order throws, they keep their present order.
   @inlinable package static func sortedIndices(
-    _ elements: [Element], _ order: some ListOrder<Key, Element>
+    _ elements: [Element], in order: some ListOrder<Key, Element>
   ) -> [Int] {
     let indices = Array(elements.indices)
     return (try? indices.sorted { try order.isBefore(elements[$0], elements[$1]) }) ?? indices
@@ -298,7 +298,7 @@ package struct OrderedList<Key: Hashable, Element> {
   // MARK: Invariants
 
   /// Traps if the list is damaged or out of order. Takes linear time.
-  package func checkInvariants(_ order: some ListOrder<Key, Element>) {
+  package func checkInvariants(in order: some ListOrder<Key, Element>) {
     rows.checkInvariants { (try? order.isBefore($1, $0)) != true }
   }
 }

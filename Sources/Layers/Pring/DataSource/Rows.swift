@@ -33,7 +33,7 @@ struct Rows<T: Document> {
   mutating func append(_ element: T) {
     let id = ExactKey(element.id)
     guard !rows.contains(id) else { return }
-    rows.append(Row(id: id, element: element, key: nil, number: nextNumber()), order)
+    rows.append(Row(id: id, element: element, key: nil, number: nextNumber()), in: order)
     elements.append(element)
   }
 
@@ -47,7 +47,7 @@ struct Rows<T: Document> {
 
   /// Removes the row with this id. Returns its former index; nil if there is no such row.
   mutating func remove(_ id: String) -> Int? {
-    guard let index = rows.remove(ExactKey(id), order)?.row else { return nil }
+    guard let index = rows.remove(ExactKey(id), in: order)?.row else { return nil }
     elements.remove(at: index)
     return index
   }
@@ -65,7 +65,7 @@ struct Rows<T: Document> {
   }
 
   private mutating func insert(_ row: Row, _ element: T) -> Int {
-    let index = rows.insert(row, order)
+    let index = rows.insert(row, in: order)
     elements.insert(element, at: index)
     return index
   }

@@ -81,14 +81,14 @@ struct VisibleItems {
   /// Whether a listed item still belongs in its row. If so, its stored position is updated.
   mutating func staysInPlace(_ key: ExactKey) -> Bool {
     guard let item = items.element(key)?.item else { return false }
-    return items.replaceInPlace(placed(item, key), order)
+    return items.replaceInPlace(placed(item, key), in: order)
   }
 
   /// The number of listed items, including those beyond the limit.
   var listedCount: Int { items.count }
 
   /// Traps if an item is not in the row that its stored position requires. Takes linear time.
-  func checkInvariants() { items.checkInvariants(order) }
+  func checkInvariants() { items.checkInvariants(in: order) }
 
   // MARK: Changes
 
@@ -98,7 +98,7 @@ struct VisibleItems {
     let countBefore = count
     let removing = wanted.filter { $0.item == nil }.map(\.key)
     let setting = wanted.compactMap { key, item in item.map { placed($0, key) } }
-    let change = items.update(removing: removing, setting: setting, order)
+    let change = items.update(removing: removing, setting: setting, in: order)
     self.limit = limit
     if !keepsItems(change) { array = nil }
     return rows(of: change, countBefore)
