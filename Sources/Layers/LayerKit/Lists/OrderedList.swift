@@ -57,8 +57,8 @@ package enum ListEdit<Element> {
   }
 }
 
-/// The changes of one update. `row` is a row of the list before the update. To find the rows after the update,
-/// look up the keys.
+/// The changes of one update. `row` is a row of the list before the update. To find the rows after the
+/// update, look up the keys.
 package struct ListChange<Key, Element> {
   package typealias Removal = (key: Key, row: Int, element: Element)
 
