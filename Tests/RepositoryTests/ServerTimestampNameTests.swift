@@ -21,7 +21,7 @@ import Testing
     struct Article: Codable, Modelable {
       var title: String = ""
       var seen: ServerTimestamp = .pending
-      var made: Ballcap.ServerTimestamp = ServerTimestamp.pending
+      var created: Ballcap.ServerTimestamp = ServerTimestamp.pending
     }
     func text(_ time: ServerTimestamp) -> String {
       switch time {
@@ -32,7 +32,7 @@ import Testing
     func titles() -> [String] {
       let article = Document<Article>(id: "a")
       let time: ServerTimestamp = article[\\.seen]
-      return [text(time), text(ServerTimestamp.pending), text(time == .pending ? article[\\.made] : time)]
+      return [text(time), text(ServerTimestamp.pending), text(time == .pending ? article[\\.created] : time)]
     }
 
     """
@@ -52,7 +52,7 @@ import Testing
 
   private static let wrapped = """
     struct Note: Codable {
-      @ServerTimestamp var made: Timestamp?
+      @ServerTimestamp var created: Timestamp?
     }
 
     """

@@ -3,7 +3,7 @@
 //
 //   record = count u8, fields        field = length of its name u8, name, value
 //   value  = tag u8, then: 1 integer i64 | 2 real f64 | 3 boolean u8 | 4 text: length u16, UTF-8
-//            | 5 list: count u8, values | 6 map: count u8, fields | 7 moment i64
+//            | 5 list: count u8, values | 6 map: count u8, fields | 7 timestamp i64
 
 /// Numbers are little-endian and unaligned.
 enum PackedRecord {
@@ -42,7 +42,7 @@ enum PackedRecord {
     case .map(let fields):
       bytes.append(6)
       Self.append(fields, to: &bytes)
-    case .moment(let number): append(7, UInt64(bitPattern: Int64(number)))
+    case .timestamp(let number): append(7, UInt64(bitPattern: Int64(number)))
     }
   }
 

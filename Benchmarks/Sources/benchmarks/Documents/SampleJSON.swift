@@ -25,7 +25,7 @@ enum SampleJSON {
     switch value {
     // The sample texts contain no character that JSON escapes.
     case .text(let content): text += "\"\(content)\""
-    case .integer(let number), .moment(let number): text += "\(number)"
+    case .integer(let number), .timestamp(let number): text += "\(number)"
     case .real(let number): text += "\(number)"
     case .boolean(let flag): text += flag ? "true" : "false"
     case .list(let values):

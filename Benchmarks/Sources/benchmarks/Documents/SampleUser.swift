@@ -2,9 +2,9 @@
 
 import FirebaseFirestore
 
-/// The sample document as a Codable struct. Its moment is a `Timestamp` in Firestore, and a number in
+/// The sample document as a Codable struct. Its creation time is a `Timestamp` in Firestore, and a number in
 /// JSON.
-struct SampleFields<Moment: Codable>: Codable {
+struct SampleFields<Time: Codable>: Codable {
   struct Address: Codable {
     var city: String
     var country: String
@@ -17,7 +17,7 @@ struct SampleFields<Moment: Codable>: Codable {
   var age: Int
   var bio: String
   var city: String
-  var createdAt: Moment
+  var createdAt: Time
   var email: String
   var name: String
   var score: Double
@@ -25,11 +25,11 @@ struct SampleFields<Moment: Codable>: Codable {
   var visits: Int
 
   /// The document's `SampleDocument.weight`.
-  func weight(_ moment: (Moment) -> Int) -> Int {
+  func weight(_ microseconds: (Time) -> Int) -> Int {
     let texts =
       [address.city, address.country, address.street, address.zip, bio, city, email, name] + tags
     return texts.reduce(0) { $0 &+ $1.utf8.count &+ Int($1.utf8.first ?? 0) } &+ (active ? 1 : 0) &+ age
-      &+ moment(createdAt) &+ Int(score) &+ visits
+      &+ microseconds(createdAt) &+ Int(score) &+ visits
   }
 }
 
@@ -44,7 +44,7 @@ enum SampleFieldsOfAny {
     case let map as [String: Any]: map.values.reduce(0) { $0 &+ weight($1) }
     case let list as [Any]: list.reduce(0) { $0 &+ weight($1) }
     case let text as String: text.utf8.count &+ Int(text.utf8.first ?? 0)
-    case let moment as Timestamp: moment.microseconds
+    case let timestamp as Timestamp: timestamp.microseconds
     case let number as NSNumber: Int(number.doubleValue)
     default: 0
     }

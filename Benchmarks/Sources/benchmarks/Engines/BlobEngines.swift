@@ -19,13 +19,13 @@ protocol BlobEngine: Sendable {
   func put(_ bytes: [UInt8], _ name: String) throws
   /// Moves the written data to where reads are fastest, for example with a checkpoint. Called between writes
   /// and reads.
-  func settle() throws
+  func checkpoint() throws
   func content(_ name: String) throws -> [UInt8]?
   func close() throws
 }
 
 extension BlobEngine {
-  func settle() throws {}
+  func checkpoint() throws {}
 }
 
 enum BlobEngines {
@@ -155,7 +155,7 @@ final class SQLiteBlobs: BlobEngine, @unchecked Sendable {
     }
   }
 
-  func settle() throws { try lock.withLock { try database.run("PRAGMA wal_checkpoint(TRUNCATE)") } }
+  func checkpoint() throws { try lock.withLock { try database.run("PRAGMA wal_checkpoint(TRUNCATE)") } }
 
   func content(_ name: String) throws -> [UInt8]? {
     try lock.withLock {

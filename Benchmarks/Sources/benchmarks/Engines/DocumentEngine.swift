@@ -1,7 +1,7 @@
 // Databases with the sample documents. Each query returns the sum of `SampleDocument.weight` over the
 // documents that it finds, so that a wrong result is detected. Each engine visits every field of each
-// document. It keeps the three indexes that the queries need: users by score, users by town and moment, posts
-// of all users by moment.
+// document. It keeps the three indexes that the queries need: users by score, users by town and creation
+// time, posts of all users by creation time.
 
 import Foundation
 
@@ -57,10 +57,10 @@ protocol DocumentEngine: AnyObject, Sendable {
   func byScore(from score: Double, limit: Int) throws -> Int
   /// W7: users of a town, newest first.
   func usersInTown(_ town: String, limit: Int) throws -> Int
-  /// Users of a town up to a moment, newest first. Used to find a single user in the index.
-  func usersInTown(_ town: String, until moment: Int, limit: Int) throws -> Int
-  /// W8: posts of all users from this moment on, ordered by moment.
-  func posts(from moment: Int, limit: Int) throws -> Int
+  /// Users of a town up to a creation time, newest first. Used to find a single user in the index.
+  func usersInTown(_ town: String, until time: Int, limit: Int) throws -> Int
+  /// W8: posts of all users from this creation time on, ordered by creation time.
+  func posts(from time: Int, limit: Int) throws -> Int
   /// W9: all documents.
   func scan() throws -> Int
   /// W9 on two threads.
@@ -76,7 +76,7 @@ extension DocumentEngine {
   /// Returns the sum of the results of all ordered queries. This sum proves that every index is complete and
   /// in order.
   func weightOfOrderedAnswers(_ documents: Int) throws -> Int {
-    try byScore(from: 0, limit: documents) &+ posts(from: SampleDocument.firstMoment, limit: documents)
+    try byScore(from: 0, limit: documents) &+ posts(from: SampleDocument.firstTime, limit: documents)
       &+ (0..<SampleDocument.towns).reduce(0) { try $0 &+ usersInTown("Town \($1)", limit: documents) }
   }
 
@@ -92,11 +92,11 @@ extension DocumentEngine {
     let steps = documents / 64
     for step in 0..<steps {
       let part = Double(step) / Double(steps)
-      let moment = SampleDocument.firstMoment + Int(part * Double(SampleDocument.momentsWidth))
+      let time = SampleDocument.firstTime + Int(part * Double(SampleDocument.timeSpan))
       let town = "Town \(step % SampleDocument.towns)"
       sum = SampleDocument.next(sum, try byScore(from: SampleDocument.scores.upperBound * part, limit: 1))
-      sum = SampleDocument.next(sum, try posts(from: moment, limit: 1))
-      sum = SampleDocument.next(sum, try usersInTown(town, until: moment, limit: 1))
+      sum = SampleDocument.next(sum, try posts(from: time, limit: 1))
+      sum = SampleDocument.next(sum, try usersInTown(town, until: time, limit: 1))
     }
     return sum
   }
@@ -107,10 +107,10 @@ extension DocumentEngine {
       let document = SampleDocument(number)
       let answers =
         document.isPost
-        ? [try posts(from: document.moment, limit: 1)]
+        ? [try posts(from: document.createdAt, limit: 1)]
         : [
           try byScore(from: document.score, limit: 1),
-          try usersInTown(document.town, until: document.moment, limit: 1),
+          try usersInTown(document.town, until: document.createdAt, limit: 1),
         ]
       for answer in answers {
         guard answer == SampleDocument.next(0, document.weight) else {

@@ -78,7 +78,7 @@ private struct BlobRoundOfEngine: Engine {
         try blobs.put(contents[index], "\(index)")
       }
     }
-    try blobs.settle()
+    try blobs.checkpoint()
     var reading = try measured {
       for index in 0..<count where try blobs.content("\(index)") != contents[index] {
         throw BenchmarkFailure("\(name) does not hold the written data")

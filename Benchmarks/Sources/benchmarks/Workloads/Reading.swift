@@ -86,7 +86,7 @@ enum ReadQuery: Sendable {
     }
   }
 
-  /// The parameter of the query with the number `index`: a document, a score, a town or a moment.
+  /// The parameter of the query with the number `index`: a document, a score, a town or a creation time.
   static func number(_ index: Int, below limit: Int) -> Int {
     Int(SampleDocument.mixed(UInt64(index) ^ 0x5EED_0000_0000) % UInt64(limit))
   }
@@ -94,8 +94,8 @@ enum ReadQuery: Sendable {
   static func score(_ index: Int) -> Double { Double(number(index, below: 60_000)) }
   static func town(_ index: Int) -> String { "Town \(number(index, below: SampleDocument.towns))" }
 
-  static func moment(_ index: Int) -> Int {
-    SampleDocument.firstMoment + number(index, below: SampleDocument.momentsWidth)
+  static func timestamp(_ index: Int) -> Int {
+    SampleDocument.firstTime + number(index, below: SampleDocument.timeSpan)
   }
 
   /// Runs all queries of this kind in a round. Returns the time per query and the sum of all answers.
@@ -112,8 +112,8 @@ enum ReadQuery: Sendable {
       let towns = (0..<times).map(Self.town)
       return try time { try engine.usersInTown(towns[$0], limit: 20) }
     case .posts:
-      let moments = (0..<times).map(Self.moment)
-      return try time { try engine.posts(from: moments[$0], limit: 20) }
+      let timestamps = (0..<times).map(Self.timestamp)
+      return try time { try engine.posts(from: timestamps[$0], limit: 20) }
     case .scan: return try time { _ in try engine.scan() }
     case .scanInTwo: return try time { _ in try engine.scanInTwo() }
     }
@@ -132,7 +132,7 @@ enum ReadQuery: Sendable {
       return try (0..<SampleDocument.towns).reduce(0) {
         try $0 &+ engine.usersInTown("Town \($1)", limit: documents)
       }
-    case .posts: return try engine.posts(from: SampleDocument.firstMoment, limit: documents)
+    case .posts: return try engine.posts(from: SampleDocument.firstTime, limit: documents)
     case .scan, .scanInTwo: return scanned
     }
   }

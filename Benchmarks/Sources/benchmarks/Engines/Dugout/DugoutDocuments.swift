@@ -14,9 +14,9 @@ final class DugoutDocuments: DocumentEngine {
   private let isLoad: Bool
   private let users: StructuredQuery
   private let usersByScore: StructuredQuery
-  private let usersByMoment: StructuredQuery
+  private let usersByCreatedAt: StructuredQuery
   private let posts: StructuredQuery
-  private let postsByMoment: StructuredQuery
+  private let postsByCreatedAt: StructuredQuery
 
   static func path(in directory: URL) -> String { directory.appendingPathComponent("store").path }
 
@@ -27,10 +27,10 @@ final class DugoutDocuments: DocumentEngine {
     isLoad = setup.purpose == .load
     users = StructuredQuery(.collection(try CollectionPath(["users"])))
     usersByScore = try users.ordered(by: OrderBy(StoredFieldPath(["score"])))
-    usersByMoment = try users.ordered(by: OrderBy(StoredFieldPath(["createdAt"]), .descending))
+    usersByCreatedAt = try users.ordered(by: OrderBy(StoredFieldPath(["createdAt"]), .descending))
     // The root collection `posts` is empty, so this collection group consists of the posts of the users.
     posts = StructuredQuery(.collectionGroup("posts"))
-    postsByMoment = try posts.ordered(by: OrderBy(StoredFieldPath(["createdAt"])))
+    postsByCreatedAt = try posts.ordered(by: OrderBy(StoredFieldPath(["createdAt"])))
     if isNew && !isLoad { try makeIndexes() }
   }
 
@@ -94,20 +94,20 @@ final class DugoutDocuments: DocumentEngine {
     try weight(inOrderOf: newest(of: town).limited(to: .first(limit)))
   }
 
-  func usersInTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
-    guard let moment = StoredTimestamp(microseconds: Int64(moment)) else { return -1 }
+  func usersInTown(_ town: String, until time: Int, limit: Int) throws -> Int {
+    guard let timestamp = StoredTimestamp(microseconds: Int64(time)) else { return -1 }
     return try weight(
-      inOrderOf: newest(of: town).starting(.before, [.timestamp(moment)]).limited(to: .first(limit)))
+      inOrderOf: newest(of: town).starting(.before, [.timestamp(timestamp)]).limited(to: .first(limit)))
   }
 
   private func newest(of town: String) throws -> StructuredQuery {
-    try usersByMoment.filtered(by: FilterTree.field(StoredFieldPath(["city"]), .equal, .string(town)))
+    try usersByCreatedAt.filtered(by: FilterTree.field(StoredFieldPath(["city"]), .equal, .string(town)))
   }
 
-  func posts(from moment: Int, limit: Int) throws -> Int {
-    guard let moment = StoredTimestamp(microseconds: Int64(moment)) else { return -1 }
+  func posts(from time: Int, limit: Int) throws -> Int {
+    guard let timestamp = StoredTimestamp(microseconds: Int64(time)) else { return -1 }
     return try weight(
-      inOrderOf: postsByMoment.starting(.before, [.timestamp(moment)]).limited(to: .first(limit)))
+      inOrderOf: postsByCreatedAt.starting(.before, [.timestamp(timestamp)]).limited(to: .first(limit)))
   }
 
   func scan() throws -> Int { try weight(of: users) &+ weight(of: posts) }
@@ -175,7 +175,7 @@ extension StoredValue {
     case .integer(let number): self = .integer(Int64(number))
     case .real(let number): self = .double(number)
     case .boolean(let flag): self = .boolean(flag)
-    case .moment(let number):
+    case .timestamp(let number):
       self = StoredTimestamp(microseconds: Int64(number)).map { .timestamp($0) } ?? .null
     case .list(let values): self = .array(values.map { StoredValue($0) })
     case .map(let fields): self = .map(StoredMap(fields.map { ($0.name, StoredValue($0.value)) }))

@@ -3,8 +3,8 @@
 //
 //   d path                                  -> the record, packed
 //   s parent 0 score(8) d path              -> nothing; users by score
-//   t parent 0 town 0 ^moment(8) d path     -> nothing; users by town, newest first
-//   g "posts" 0 moment(8) d path            -> nothing; posts of all users by moment
+//   t parent 0 town 0 ^createdAt(8) d path  -> nothing; users by town, newest first
+//   g "posts" 0 createdAt(8) d path         -> nothing; posts of all users by creation time
 //
 // Scores are never negative, so their big-endian bits sort like their values.
 
@@ -30,10 +30,10 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
       let key = Keys.document(document.path)
       changes.put(key, PackedRecord.bytes(document))
       if document.isPost {
-        changes.put(Keys.posts(from: document.moment) + key, [])
+        changes.put(Keys.posts(from: document.createdAt) + key, [])
       } else {
         changes.put(Keys.score(document.score) + key, [])
-        changes.put(Keys.town(document.town) + bigEndian(~UInt64(document.moment)) + key, [])
+        changes.put(Keys.town(document.town) + bigEndian(~UInt64(document.createdAt)) + key, [])
       }
     }
     return changes
@@ -110,13 +110,13 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
     return try weight(of: prefix, from: prefix, limit: limit)
   }
 
-  func usersInTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
+  func usersInTown(_ town: String, until time: Int, limit: Int) throws -> Int {
     let prefix = Keys.town(town)
-    return try weight(of: prefix, from: prefix + bigEndian(~UInt64(moment)), limit: limit)
+    return try weight(of: prefix, from: prefix + bigEndian(~UInt64(time)), limit: limit)
   }
 
-  func posts(from moment: Int, limit: Int) throws -> Int {
-    try weight(of: Keys.allPosts, from: Keys.posts(from: moment), limit: limit)
+  func posts(from time: Int, limit: Int) throws -> Int {
+    try weight(of: Keys.allPosts, from: Keys.posts(from: time), limit: limit)
   }
 
   func scan() throws -> Int { try scan(from: [UInt8(ascii: "d")], until: nil) }
@@ -173,7 +173,7 @@ private enum Keys {
   static func score(_ score: Double) -> [UInt8] { usersByScore + bigEndian(score.bitPattern) }
   static func town(_ town: String) -> [UInt8] { users("t") + Array("\(town)\0".utf8) }
   static let allPosts = Array("gposts\0".utf8)
-  static func posts(from moment: Int) -> [UInt8] { allPosts + bigEndian(UInt64(moment)) }
+  static func posts(from time: Int) -> [UInt8] { allPosts + bigEndian(UInt64(time)) }
 }
 
 /// Runs two halves of a query at once.

@@ -10,7 +10,7 @@ protocol SQLiteForm: SendableMetatype {
   /// SQL expressions for the fields in indexes and conditions.
   static var score: String { get }
   static var town: String { get }
-  static var moment: String { get }
+  static var createdAt: String { get }
   /// Columns that an insert sets in addition to `path, parent, kind, data`.
   static var insertedColumns: [String] { get }
   static func bind(_ row: SQLiteRow, to statement: SQLiteStatement)
@@ -24,7 +24,7 @@ struct SQLiteRow: Sendable {
   var isPost: Bool
   var score: Double
   var town: String
-  var moment: Int
+  var createdAt: Int
   var json: String
   var packed: [UInt8]
 }
@@ -52,7 +52,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   }
 
   // @unchecked Sendable holds because writers on several threads hold the lock while they use the connection.
-  // In a round without writers, one thread does all reads, and only that thread sets `made` and
+  // In a round without writers, one thread does all reads, and only that thread sets `preparedStatements` and
   // `secondOpened`. SQLite itself allows calls from any thread, if each connection has one call at a time.
   private let database: SQLiteDatabase
   private let lock = NSLock()
@@ -76,13 +76,13 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   /// The prepared statements. The first use prepares all of them.
   private var statements: Statements {
     get throws {
-      if let made { return made }
-      let made = try Statements(database)
-      self.made = made
-      return made
+      if let preparedStatements { return preparedStatements }
+      let prepared = try Statements(database)
+      preparedStatements = prepared
+      return prepared
     }
   }
-  private var made: Statements?
+  private var preparedStatements: Statements?
 
   private struct Statements {
     let get: SQLiteStatement
@@ -92,15 +92,15 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     let posts: SQLiteStatement
 
     init(_ database: SQLiteDatabase) throws {
-      let (score, town, moment) = (Form.score, Form.town, Form.moment)
+      let (score, town, createdAt) = (Form.score, Form.town, Form.createdAt)
       let users = "SELECT data FROM documents WHERE kind = 0 AND parent = 'users'"
       get = try database.prepared("SELECT data FROM documents WHERE path = ?")
       byScore = try database.prepared("\(users) AND \(score) >= ? ORDER BY \(score) LIMIT ?")
-      usersInTown = try database.prepared("\(users) AND \(town) = ? ORDER BY \(moment) DESC LIMIT ?")
+      usersInTown = try database.prepared("\(users) AND \(town) = ? ORDER BY \(createdAt) DESC LIMIT ?")
       usersInTownUntil = try database.prepared(
-        "\(users) AND \(town) = ? AND \(moment) <= ? ORDER BY \(moment) DESC LIMIT ?")
+        "\(users) AND \(town) = ? AND \(createdAt) <= ? ORDER BY \(createdAt) DESC LIMIT ?")
       posts = try database.prepared(
-        "SELECT data FROM documents WHERE kind = 1 AND \(moment) >= ? ORDER BY \(moment) LIMIT ?")
+        "SELECT data FROM documents WHERE kind = 1 AND \(createdAt) >= ? ORDER BY \(createdAt) LIMIT ?")
     }
   }
 
@@ -123,8 +123,8 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     try database.run("CREATE UNIQUE INDEX byPath ON documents (path)")
     try database.run("CREATE INDEX byScore ON documents (parent, \(Form.score)) WHERE kind = 0")
     try database.run(
-      "CREATE INDEX byTown ON documents (parent, \(Form.town), \(Form.moment) DESC) WHERE kind = 0")
-    try database.run("CREATE INDEX byMoment ON documents (\(Form.moment)) WHERE kind = 1")
+      "CREATE INDEX byTown ON documents (parent, \(Form.town), \(Form.createdAt) DESC) WHERE kind = 0")
+    try database.run("CREATE INDEX byCreatedAt ON documents (\(Form.createdAt)) WHERE kind = 1")
   }
 
   func close() throws {
@@ -139,7 +139,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
       let document = SampleDocument(number)
       return SQLiteRow(
         path: document.path, parent: document.parent, isPost: document.isPost, score: document.score,
-        town: document.town, moment: document.moment, json: SampleJSON.text(document),
+        town: document.town, createdAt: document.createdAt, json: SampleJSON.text(document),
         packed: PackedRecord.bytes(document))
     }
   }
@@ -229,18 +229,18 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     }
   }
 
-  func usersInTown(_ town: String, until moment: Int, limit: Int) throws -> Int {
+  func usersInTown(_ town: String, until time: Int, limit: Int) throws -> Int {
     try statements.usersInTownUntil.run { select in
       select.bind(1, town)
-      select.bind(2, moment)
+      select.bind(2, time)
       select.bind(3, limit)
       return try Self.weighInOrder(select)
     }
   }
 
-  func posts(from moment: Int, limit: Int) throws -> Int {
+  func posts(from time: Int, limit: Int) throws -> Int {
     try statements.posts.run { select in
-      select.bind(1, moment)
+      select.bind(1, time)
       select.bind(2, limit)
       return try Self.weighInOrder(select)
     }

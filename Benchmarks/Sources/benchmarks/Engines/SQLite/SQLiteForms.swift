@@ -11,17 +11,17 @@ enum ColumnsForm: SQLiteForm {
     Columns for the three indexed fields, and the document packed beside them: the fastest form, for those who know \
     their fields ahead.
     """
-  static let columns = "score REAL, town TEXT, moment INT, data BLOB"
+  static let columns = "score REAL, town TEXT, createdAt INT, data BLOB"
   static let score = "score"
   static let town = "town"
-  static let moment = "moment"
-  static let insertedColumns = ["score", "town", "moment"]
+  static let createdAt = "createdAt"
+  static let insertedColumns = ["score", "town", "createdAt"]
 
   static func bind(_ row: SQLiteRow, to statement: SQLiteStatement) {
     statement.bind(4, blob: row.packed)
     statement.bind(5, row.score)
     statement.bind(6, row.town)
-    statement.bind(7, row.moment)
+    statement.bind(7, row.createdAt)
   }
 
   static func weight(_ statement: SQLiteStatement) -> Int { PackedRecord.weight(statement.blob(0)) }
@@ -53,7 +53,7 @@ enum JSONForm: SQLiteForm {
   static let columns = "data TEXT"
   static let score = "json_extract(data, '$.score')"
   static let town = "json_extract(data, '$.city')"
-  static let moment = "json_extract(data, '$.createdAt')"
+  static let createdAt = "json_extract(data, '$.createdAt')"
   static let insertedColumns: [String] = []
 
   static func bind(_ row: SQLiteRow, to statement: SQLiteStatement) { statement.bind(4, row.json) }
@@ -74,11 +74,12 @@ enum GeneratedForm: SQLiteForm {
   static let settings = "Documents as JSON text, with generated columns over it that the indexes take."
   static let columns = """
     data TEXT, score REAL AS (json_extract(data, '$.score')) STORED,
-    town TEXT AS (json_extract(data, '$.city')) STORED, moment INT AS (json_extract(data, '$.createdAt')) STORED
+    town TEXT AS (json_extract(data, '$.city')) STORED,
+    createdAt INT AS (json_extract(data, '$.createdAt')) STORED
     """
   static let score = "score"
   static let town = "town"
-  static let moment = "moment"
+  static let createdAt = "createdAt"
   static let insertedColumns: [String] = []
 
   static func bind(_ row: SQLiteRow, to statement: SQLiteStatement) { JSONForm.bind(row, to: statement) }
