@@ -146,8 +146,8 @@ extension StorageReference {
 
   // MARK: Objects
 
-  /// Looks up the object, at the remote if there is one. Does not block while the remote answers. `finish` is
-  /// called once: before this method returns if there is no remote, and later if there is one.
+  /// Looks up the object, at the remote if there is one, and calls `finish` once. Does not block while the
+  /// remote answers. Without a remote, calls `finish` before returning.
   func known(_ finish: @escaping Finish<BlobSync.Found>) throws(StorageError) {
     guard let place else { return finish(.success(.absent)) }
     let objects = try storage.client.objects()

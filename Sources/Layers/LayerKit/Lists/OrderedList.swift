@@ -59,7 +59,7 @@ package enum ListEdit<Element> {
 
 /// The changes of one update. `row` is a row of the list before the update. To find the rows after the
 /// update, look up the keys.
-package struct ListChange<Key, Element> {
+package struct ListChange<Key: Hashable, Element> {
   package typealias Removal = (key: Key, row: Int, element: Element)
 
   package var removals: [Removal] = []
@@ -71,7 +71,7 @@ package struct ListChange<Key, Element> {
   package var insertions: [Key] = []
   /// The keys of elements that were placed again because they were stale. An update can also have replaced
   /// or inserted these elements.
-  package var placedAgain: [Key] = []
+  package var placedAgain: Set<Key> = []
 
   @inlinable package init() {}
 }
@@ -144,14 +144,14 @@ package struct OrderedList<Key: Hashable, Element> {
   /// Inserts an element before the first element that belongs after it, and returns its row.
   @discardableResult
   @inlinable package mutating func insert(_ element: Element, in order: some ListOrder<Key, Element>) -> Int {
-    var placedAgain: [Key] = []
+    var placedAgain: Set<Key> = []
     return insert(element, in: order, placedAgain: &placedAgain)
   }
 
   /// Inserts an element. Adds the keys of the stale elements that were placed again to `placedAgain`.
   @discardableResult
   @inlinable mutating func insert(
-    _ element: Element, in order: some ListOrder<Key, Element>, placedAgain: inout [Key]
+    _ element: Element, in order: some ListOrder<Key, Element>, placedAgain: inout Set<Key>
   ) -> Int {
     while true {
       let (row, stale) = search(element, in: order)
@@ -163,7 +163,7 @@ package struct OrderedList<Key: Hashable, Element> {
         record(.inserted(row))
         return row
       }
-      placedAgain += new
+      placedAgain.formUnion(new)
       for key in new {
         guard let removed = remove(key, in: order) else { continue }
         insert(order.placedAgain(removed.element), in: order, placedAgain: &placedAgain)

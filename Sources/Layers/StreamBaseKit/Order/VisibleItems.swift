@@ -81,7 +81,7 @@ struct VisibleItems {
   /// Whether a listed item still belongs in its row. If so, its stored position is updated.
   mutating func staysInPlace(_ key: ExactKey) -> Bool {
     guard let item = items.element(key)?.item else { return false }
-    return items.replaceInPlace(placed(item, key), in: order)
+    return replaceInPlace(placed(item, key))
   }
 
   /// The number of listed items, including those beyond the limit.
@@ -96,12 +96,31 @@ struct VisibleItems {
   /// is proportional to the number of keys, plus the number of rows that cross a changed limit.
   mutating func update(_ wanted: [(key: ExactKey, item: BaseItem?)], limit: Int?) -> RowChanges {
     let countBefore = count
-    let removing = wanted.filter { $0.item == nil }.map(\.key)
-    let setting = wanted.compactMap { key, item in item.map { placed($0, key) } }
+    var removing: [ExactKey] = []
+    var setting: [PlacedItem] = []
+    var stayed: [ExactKey] = []
+    for (key, item) in wanted {
+      guard let item else {
+        removing.append(key)
+        continue
+      }
+      let placed = placed(item, key)
+      // Decided before any item moves: a moved item could come between this item and its neighbours.
+      if replaceInPlace(placed) { stayed.append(key) } else { setting.append(placed) }
+    }
     let change = items.update(removing: removing, setting: setting, in: order)
     self.limit = limit
     if !keepsItems(change) { array = nil }
-    return rows(of: change, countBefore)
+    return rows(of: change, stayed: stayed, countBefore: countBefore)
+  }
+
+  /// Replaces the listed item of a key if the new item belongs in the same row. Otherwise changes nothing and
+  /// returns false.
+  private mutating func replaceInPlace(_ placed: PlacedItem) -> Bool {
+    let isSameItem = item(of: placed.key, is: placed.item)
+    guard items.replaceInPlace(placed, in: order) else { return false }
+    if !isSameItem { array = nil }
+    return true
   }
 
   private func placed(_ item: BaseItem, _ key: ExactKey) -> PlacedItem {
@@ -114,7 +133,9 @@ struct VisibleItems {
       && change.replacements.allSatisfy { item(of: $0.key, is: $0.element.item) }
   }
 
-  private func rows(of change: ListChange<ExactKey, PlacedItem>, _ countBefore: Int) -> RowChanges {
+  private func rows(
+    of change: ListChange<ExactKey, PlacedItem>, stayed: [ExactKey], countBefore: Int
+  ) -> RowChanges {
     let moved = change.movedReplacements.map { change.replacements[$0] }
     let removed = change.removals + moved
     let inserted = change.insertions + moved.map(\.key)
@@ -123,7 +144,7 @@ struct VisibleItems {
     rows.deleted = removed.map(\.row).filter { $0 < countBefore }.sorted()
     rows.added = inserted.compactMap(row).sorted()
     rows.touched = removed.map(\.key) + inserted
-    rows.stayed = change.replacements.map(\.key).filter { !movedKeys.contains($0) }
+    rows.stayed = stayed + change.replacements.map(\.key).filter { !movedKeys.contains($0) }
     addRowsCrossingLimit(countBefore, Set(inserted), rows: &rows)
     return rows
   }
