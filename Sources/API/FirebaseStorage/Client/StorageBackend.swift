@@ -1,8 +1,8 @@
 // Executes the operations on an app's objects.
 //
 // `LocalBackend` works on the store alone. `RemoteBackend` uses the store as the cache and outbox of a
-// remote. `RemoteSettings.makeBackend` creates one of them, and no other code checks whether there is a
-// remote.
+// remote. `RemoteSettings.makeBackend` creates one of them, and no other code looks at the remote of the
+// settings.
 //
 // The settings determine the backend before the store is open. An operation opens the store first
 // (`StorageClient.objects`) and passes it to the backend.

@@ -27,7 +27,9 @@ struct DocumentList<T: Object & DataRepresentable> {
     case placed([PlacedDocument])
   }
 
-  private(set) var order: DocumentOrder<T>
+  private var order: PlacedDocumentOrder
+  /// Whether the order is the order of the query.
+  private var isInQueryOrder: Bool
   private var array: [T]?
   private var listing = Listing.own
   private(set) var rows = OrderedList<DocumentReference, PlacedDocument>(recordsEdits: true)
@@ -36,8 +38,13 @@ struct DocumentList<T: Object & DataRepresentable> {
   private(set) var isOrdered: Bool
 
   init(_ elements: [T] = [], _ order: DocumentOrder<T>) {
+    self.init(elements, PlacedDocumentOrder(order), isInQueryOrder: order.isQuery)
+  }
+
+  private init(_ elements: [T], _ order: PlacedDocumentOrder, isInQueryOrder: Bool) {
     array = elements
     self.order = order
+    self.isInQueryOrder = isInQueryOrder
     isOrdered = elements.isEmpty
   }
 
@@ -93,7 +100,7 @@ struct DocumentList<T: Object & DataRepresentable> {
     var known: [ObjectIdentifier: ListedDocument] = [:]
     buildRowsIfNeeded()
     rows.forEach { known[ObjectIdentifier($0.element)] = $0.document }
-    self = DocumentList(elements, order)
+    self = DocumentList(elements, order, isInQueryOrder: isInQueryOrder)
     listing = .listed(
       elements.map { known[ObjectIdentifier($0)] ?? ListedDocument($0, at: $0.documentReference) })
   }
@@ -102,10 +109,10 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// not build the rows.
   mutating func fill(_ elements: [T], _ found: [QueryDocumentSnapshot]) {
     precondition(count == 0, "only an empty list is filled")
-    self = DocumentList(elements, order)
+    self = DocumentList(elements, order, isInQueryOrder: isInQueryOrder)
     listing = .found(found)
     isOrdered = true
-    if case .query = order { return }
+    if isInQueryOrder { return }
     let placed = placed()
     let sorted = OrderedList.sortedIndices(placed, in: order).map { placed[$0] }
     array = sorted.map(Self.typed)
@@ -113,7 +120,8 @@ struct DocumentList<T: Object & DataRepresentable> {
   }
 
   mutating func setOrder(_ order: DocumentOrder<T>) {
-    self.order = order
+    self.order = PlacedDocumentOrder(order)
+    isInQueryOrder = order.isQuery
     sort()
   }
 
@@ -121,21 +129,24 @@ struct DocumentList<T: Object & DataRepresentable> {
   /// the references of the elements that moved.
   @discardableResult
   mutating func sort() -> [DocumentReference] {
-    buildRowsIfNeeded()
+    let moved = hasRows ? rows.sort(in: order) : rows.replaceAll(sorting: placed(again: true), in: order)
     array = nil
+    listing = .own
     ids = nil
+    hasRows = true
     isOrdered = true
-    return rows.sort(in: order)
+    return moved
   }
 
-  /// Returns the elements of the array in their present order.
-  private func placed() -> [PlacedDocument] {
+  /// Returns the elements of the array in their present order. If `again` is true, the positions follow from
+  /// the present content of the elements.
+  private func placed(again: Bool = false) -> [PlacedDocument] {
     let elements = array ?? []
     switch listing {
     case .own: return elements.map { order.place(ListedDocument($0, at: $0.documentReference)) }
     case .found(let found): return zip(elements, found).map { order.place(ListedDocument($0, found: $1)) }
     case .listed(let documents): return documents.map { order.place($0) }
-    case .placed(let documents): return documents
+    case .placed(let documents): return again ? documents.map(order.placedAgain) : documents
     }
   }
 

@@ -14,12 +14,14 @@ enum DocumentOrder<T: Object & DataRepresentable> {
   /// The order of the query.
   case query(FirebaseFirestore.Query)
   case user((T, T) throws -> Bool)
+
+  var isQuery: Bool { if case .query = self { true } else { false } }
 }
 
 /// An element of a data source, and its document.
 ///
-/// Neither this type nor PlacedDocument is generic. So the compiler builds one specialized tree for all data
-/// sources, which is much faster than a generic tree.
+/// This type, PlacedDocument and PlacedDocumentOrder are not generic. So the compiler specializes one list for
+/// all data sources, which is much faster than a generic list.
 struct ListedDocument {
   let element: Object
   /// The document that the query found. With `retrieve`, the element may belong to a different document.
@@ -71,10 +73,8 @@ private final class NotedData<Model> {
   init(_ data: Model?) { self.data = data }
 }
 
-extension DocumentOrder: ListOrder {
-  func place(_ document: ListedDocument) -> PlacedDocument { PlacedDocument(document, note(document)) }
-
-  private func note(_ document: ListedDocument) -> PlacedDocument.Note {
+extension DocumentOrder {
+  fileprivate func note(_ document: ListedDocument) -> PlacedDocument.Note {
     let element = document.element
     switch self {
     case .latestUpdate:
@@ -88,17 +88,13 @@ extension DocumentOrder: ListOrder {
   }
 
   /// Whether the element has changed since it was placed.
-  func isStale(_ placed: PlacedDocument) -> Bool {
+  fileprivate func isStale(_ placed: PlacedDocument) -> Bool {
     guard case .content(let data, let updatedAt) = placed.note else { return false }
     return (placed.element as! T).data != (data as! NotedData<T.Model>).data
       || placed.element.updatedAt != updatedAt
   }
 
-  func placedAgain(_ placed: PlacedDocument) -> PlacedDocument { place(placed.document) }
-
-  func key(of placed: PlacedDocument) -> DocumentReference { placed.reference }
-
-  func isBefore(_ placed: PlacedDocument, _ other: PlacedDocument) throws -> Bool {
+  fileprivate func isBefore(_ placed: PlacedDocument, _ other: PlacedDocument) throws -> Bool {
     switch self {
     case .user(let areInOrder): return try areInOrder(placed.element as! T, other.element as! T)
     case .query(let query):
@@ -122,5 +118,28 @@ extension PlacedDocument {
     case (.sortKey(_?), .sortKey(nil)): true
     default: false
     }
+  }
+}
+
+/// A `DocumentOrder` without the type of the objects.
+struct PlacedDocumentOrder: ListOrder {
+  private let note: (ListedDocument) -> PlacedDocument.Note
+  private let staleness: (PlacedDocument) -> Bool
+  private let comparison: (PlacedDocument, PlacedDocument) throws -> Bool
+
+  init<T>(_ order: DocumentOrder<T>) {
+    (note, staleness, comparison) = (order.note, order.isStale, order.isBefore)
+  }
+
+  func place(_ document: ListedDocument) -> PlacedDocument { PlacedDocument(document, note(document)) }
+
+  func placedAgain(_ placed: PlacedDocument) -> PlacedDocument { place(placed.document) }
+
+  func key(of placed: PlacedDocument) -> DocumentReference { placed.reference }
+
+  func isStale(_ placed: PlacedDocument) -> Bool { staleness(placed) }
+
+  func isBefore(_ placed: PlacedDocument, _ other: PlacedDocument) throws -> Bool {
+    try comparison(placed, other)
   }
 }

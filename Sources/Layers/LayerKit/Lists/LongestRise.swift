@@ -1,8 +1,8 @@
 // The longest increasing subsequence. When a list is sorted, the elements of this subsequence need not move.
 
-package enum LongestRise {
+public enum LongestRise {
   /// Returns the indexes of the longest increasing subsequence. The numbers are distinct.
-  package static func places(in numbers: [Int]) -> [Int] {
+  public static func places(in numbers: [Int]) -> [Int] {
     // `ends[k]` is the index of the smallest number that ends a subsequence of length k + 1. `previous[i]` is
     // the index before `i` in its subsequence.
     var ends: [Int] = []

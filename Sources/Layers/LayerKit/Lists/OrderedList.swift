@@ -4,11 +4,11 @@
 // the order compares the objects themselves, it names the elements that have changed since they were placed.
 // A search that meets such a stale element places it again.
 //
-// The list does not store its order. The order of a data source is generic over the app's type, and a list
-// that stored it would be generic, too. As it is, the compiler specializes one list for all data sources.
+// The types of the lists are public only because the compiler specializes inlinable code of other modules
+// only if it is public. No product contains the module LayerKit.
 
 /// The order of the elements of an `OrderedList`.
-package protocol ListOrder<Key, Element> {
+public protocol ListOrder<Key, Element> {
   associatedtype Key
   associatedtype Element
 
@@ -29,20 +29,20 @@ package protocol ListOrder<Key, Element> {
 }
 
 extension ListOrder {
-  @inlinable package func haveSamePosition(_ left: Element, _ right: Element) -> Bool { false }
-  @inlinable package func isStale(_ element: Element) -> Bool { false }
-  @inlinable package func placedAgain(_ element: Element) -> Element { element }
+  @inlinable public func haveSamePosition(_ left: Element, _ right: Element) -> Bool { false }
+  @inlinable public func isStale(_ element: Element) -> Bool { false }
+  @inlinable public func placedAgain(_ element: Element) -> Element { element }
 }
 
 /// An edit of one row. Undoing edits in reverse order gives the list before them.
-package enum ListEdit<Element> {
+public enum ListEdit<Element> {
   case inserted(Int)
   case removed(Int, Element)
   case replaced(Int, Element)
 
   /// Returns the list before these edits. `list` is the list after the edits, and `value` converts the
   /// elements that the edits removed to the values of `list`.
-  package static func undo<Value>(
+  public static func undo<Value>(
     _ edits: [ListEdit<Element>], in list: [Value], value: (Element) -> Value
   ) -> [Value] {
     var list = list
@@ -59,36 +59,36 @@ package enum ListEdit<Element> {
 
 /// The changes of one update. `row` is a row of the list before the update. To find the rows after the
 /// update, look up the keys.
-package struct ListChange<Key: Hashable, Element> {
-  package typealias Removal = (key: Key, row: Int, element: Element)
+public struct ListChange<Key: Hashable, Element> {
+  public typealias Removal = (key: Key, row: Int, element: Element)
 
-  package var removals: [Removal] = []
+  public var removals: [Removal] = []
   /// The replaced elements, in the order of the update. A replaced element can have moved to another row.
-  package var replacements: [Removal] = []
+  public var replacements: [Removal] = []
   /// The positions in `replacements` of the elements that had to be removed and inserted again.
-  package var movedReplacements: [Int] = []
+  public var movedReplacements: [Int] = []
   /// The keys of the inserted elements, in the order of the update.
-  package var insertions: [Key] = []
+  public var insertions: [Key] = []
   /// The keys of elements that were placed again because they were stale. An update can also have replaced
   /// or inserted these elements.
-  package var placedAgain: Set<Key> = []
+  public var placedAgain: Set<Key> = []
 
-  @inlinable package init() {}
+  @inlinable public init() {}
 }
 
-package struct OrderedList<Key: Hashable, Element> {
+public struct OrderedList<Key: Hashable, Element> {
   @usableFromInline var rows: KeyedList<Key, Element>
   @usableFromInline var edits: [ListEdit<Element>] = []
   @usableFromInline let recordsEdits: Bool
 
   /// Creates an empty list. If `recordsEdits` is true, `takeEdits` returns each edit.
-  @inlinable package init(recordsEdits: Bool = false) {
+  @inlinable public init(recordsEdits: Bool = false) {
     rows = KeyedList()
     self.recordsEdits = recordsEdits
   }
 
   /// Creates a list of these elements, which are already in order.
-  @inlinable package init(
+  @inlinable public init(
     _ elements: [Element], recordsEdits: Bool = false, in order: some ListOrder<Key, Element>
   ) {
     rows = KeyedList(elements) { order.key(of: $0) }
@@ -97,35 +97,35 @@ package struct OrderedList<Key: Hashable, Element> {
 
   // MARK: Finding
 
-  @inlinable package var count: Int { rows.count }
+  @inlinable public var count: Int { rows.count }
 
-  @inlinable package subscript(row: Int) -> Element { rows[row] }
+  @inlinable public subscript(row: Int) -> Element { rows[row] }
 
-  @inlinable package func contains(_ key: Key) -> Bool { rows.contains(key) }
+  @inlinable public func contains(_ key: Key) -> Bool { rows.contains(key) }
 
-  @inlinable package func element(_ key: Key) -> Element? { rows.element(key) }
+  @inlinable public func element(_ key: Key) -> Element? { rows.element(key) }
 
-  @inlinable package func row(_ key: Key) -> Int? { rows.row(key) }
+  @inlinable public func row(_ key: Key) -> Int? { rows.row(key) }
 
-  @inlinable package func forEach(_ body: (Element) throws -> Void) rethrows { try rows.forEach(body) }
+  @inlinable public func forEach(_ body: (Element) throws -> Void) rethrows { try rows.forEach(body) }
 
-  @inlinable package func map<Result>(_ transform: (Element) throws -> Result) rethrows -> [Result] {
+  @inlinable public func map<Result>(_ transform: (Element) throws -> Result) rethrows -> [Result] {
     try rows.map(transform)
   }
 
   /// Returns the number of elements before the first element that satisfies `isAfter`. All elements after
   /// the first must satisfy `isAfter`, too.
-  @inlinable package func partition(by isAfter: (Element) throws -> Bool) rethrows -> Int {
+  @inlinable public func partition(by isAfter: (Element) throws -> Bool) rethrows -> Int {
     try rows.partition(by: isAfter)
   }
 
   /// Whether any key is listed more than once. Only `append` and `init` add a key that is already listed.
-  @inlinable package var hasDuplicateKeys: Bool { rows.hasDuplicates }
+  @inlinable public var hasDuplicateKeys: Bool { rows.hasDuplicates }
 
   // MARK: Edits
 
   /// Returns the edits since the last call, and drops them.
-  @inlinable package mutating func takeEdits() -> [ListEdit<Element>] {
+  @inlinable public mutating func takeEdits() -> [ListEdit<Element>] {
     defer { edits = [] }
     return edits
   }
@@ -137,13 +137,13 @@ package struct OrderedList<Key: Hashable, Element> {
   // MARK: One element
 
   /// Appends an element, in order or not. This edit is not recorded.
-  @inlinable package mutating func append(_ element: Element, in order: some ListOrder<Key, Element>) {
+  @inlinable public mutating func append(_ element: Element, in order: some ListOrder<Key, Element>) {
     rows.insert(element, for: order.key(of: element), atRow: count)
   }
 
   /// Inserts an element before the first element that belongs after it, and returns its row.
   @discardableResult
-  @inlinable package mutating func insert(_ element: Element, in order: some ListOrder<Key, Element>) -> Int {
+  @inlinable public mutating func insert(_ element: Element, in order: some ListOrder<Key, Element>) -> Int {
     var placedAgain: Set<Key> = []
     return insert(element, in: order, placedAgain: &placedAgain)
   }
@@ -187,7 +187,7 @@ package struct OrderedList<Key: Hashable, Element> {
   /// Removes the element with a key. Returns the element and its former row. If the key is listed more than
   /// once, removes all its elements and returns the last one.
   @discardableResult
-  @inlinable package mutating func remove(
+  @inlinable public mutating func remove(
     _ key: Key, in order: some ListOrder<Key, Element>
   ) -> (row: Int, element: Element)? {
     for duplicate in duplicates(of: key, in: order) {
@@ -211,7 +211,7 @@ package struct OrderedList<Key: Hashable, Element> {
 
   /// Replaces the element with the same key if the new element belongs in the same row. Otherwise changes
   /// nothing and returns false.
-  @inlinable package mutating func replaceInPlace(
+  @inlinable public mutating func replaceInPlace(
     _ element: Element, in order: some ListOrder<Key, Element>
   ) -> Bool {
     let key = order.key(of: element)
@@ -233,7 +233,7 @@ package struct OrderedList<Key: Hashable, Element> {
   /// Removes the elements with these keys, replaces those elements of `elements` whose keys are listed, and
   /// inserts the others. All keys differ. Takes logarithmic time for each key.
   @discardableResult
-  @inlinable package mutating func update(
+  @inlinable public mutating func update(
     removing keys: [Key], setting elements: [Element], in order: some ListOrder<Key, Element>
   ) -> ListChange<Key, Element> {
     var change = ListChange<Key, Element>()
@@ -268,18 +268,25 @@ package struct OrderedList<Key: Hashable, Element> {
     return change
   }
 
-  /// Fills the empty list by sorting the elements, which is faster than inserting them one by one.
+  /// Fills the empty list by sorting the elements, which is faster than inserting them one by one. The result
+  /// differs only if the order is not strict or throws for some elements.
   @inlinable mutating func fill(_ elements: [Element], in order: some ListOrder<Key, Element>) {
     let sorted = Self.sortedIndices(elements, in: order).map { elements[$0] }
     rows = KeyedList(sorted) { order.key(of: $0) }
     for row in sorted.indices { record(.inserted(row)) }
   }
 
-  /// Sorts the list with positions that follow from the present content of the elements. Moves as few
-  /// elements as possible, and returns the keys of those that moved. If the order throws, none moves. Drops
-  /// the recorded edits, because it is not an edit itself.
-  @inlinable package mutating func sort(in order: some ListOrder<Key, Element>) -> [Key] {
-    let elements = map { order.placedAgain($0) }
+  /// Sorts the list with positions that follow from the present content of the elements.
+  @inlinable public mutating func sort(in order: some ListOrder<Key, Element>) -> [Key] {
+    replaceAll(sorting: map { order.placedAgain($0) }, in: order)
+  }
+
+  /// Replaces the content of the list by sorting these elements. Moves as few elements as possible, and
+  /// returns the keys of those that moved. If the order throws, none moves. Drops the recorded edits, because
+  /// sorting is not an edit.
+  @inlinable public mutating func replaceAll(
+    sorting elements: [Element], in order: some ListOrder<Key, Element>
+  ) -> [Key] {
     let sorted = Self.sortedIndices(elements, in: order)
     rows = KeyedList(sorted.map { elements[$0] }) { order.key(of: $0) }
     edits = []
@@ -288,7 +295,7 @@ package struct OrderedList<Key: Hashable, Element> {
   }
 
   /// Returns the indices of the elements in order. If the order throws, they keep their present order.
-  @inlinable package static func sortedIndices(
+  @inlinable public static func sortedIndices(
     _ elements: [Element], in order: some ListOrder<Key, Element>
   ) -> [Int] {
     let indices = Array(elements.indices)
@@ -298,7 +305,7 @@ package struct OrderedList<Key: Hashable, Element> {
   // MARK: Invariants
 
   /// Traps if the list is damaged or out of order. Takes linear time.
-  package func checkInvariants(in order: some ListOrder<Key, Element>) {
+  public func checkInvariants(in order: some ListOrder<Key, Element>) {
     rows.checkInvariants { (try? order.isBefore($1, $0)) != true }
   }
 }

@@ -9,8 +9,8 @@
 //
 // The type is inlinable, so that each module can specialize it for its own elements.
 
-package struct RankTree<Element> {
-  package typealias Handle = Int32
+public struct RankTree<Element> {
+  public typealias Handle = Int32
 
   @inlinable static var none: Handle { -1 }
 
@@ -33,11 +33,11 @@ package struct RankTree<Element> {
   @usableFromInline var root = none
   @usableFromInline var rng: UInt32 = 0x9E37_79B9
 
-  @inlinable package init() {}
+  @inlinable public init() {}
 
   /// Creates a list in linear time. Each element is appended at the right spine, above nodes with smaller
   /// priorities. The handle of each element is its index in `elements`.
-  @inlinable package init(_ elements: [Element]) {
+  @inlinable public init(_ elements: [Element]) {
     nodes.reserveCapacity(elements.count)
     // The right spine from the root down. When a node leaves the spine, its subtree is complete and can be
     // counted.
@@ -67,14 +67,14 @@ package struct RankTree<Element> {
       count(of: nodes[Int(node)].left) + count(of: nodes[Int(node)].right) + 1)
   }
 
-  @inlinable package var count: Int { count(of: root) }
+  @inlinable public var count: Int { count(of: root) }
 
-  @inlinable package func element(_ handle: Handle) -> Element {
+  @inlinable public func element(_ handle: Handle) -> Element {
     guard let element = nodes[Int(handle)].element else { preconditionFailure("a handle of no element") }
     return element
   }
 
-  @inlinable package mutating func replace(_ handle: Handle, with element: Element) {
+  @inlinable public mutating func replace(_ handle: Handle, with element: Element) {
     nodes[Int(handle)].element = element
   }
 
@@ -82,7 +82,7 @@ package struct RankTree<Element> {
 
   // MARK: Finding
 
-  @inlinable package func handle(at rank: Int) -> Handle {
+  @inlinable public func handle(at rank: Int) -> Handle {
     precondition((0..<count).contains(rank), "there is no element \(rank) of \(count)")
     var (node, rest) = (root, rank)
     while true {
@@ -97,7 +97,7 @@ package struct RankTree<Element> {
     }
   }
 
-  @inlinable package func rank(of handle: Handle) -> Int {
+  @inlinable public func rank(of handle: Handle) -> Int {
     var rank = count(of: nodes[Int(handle)].left)
     var node = handle
     while nodes[Int(node)].parent != Self.none {
@@ -110,7 +110,7 @@ package struct RankTree<Element> {
 
   /// Returns the number of elements before the first element that satisfies `isAfter`. All elements after
   /// the first must satisfy `isAfter`, too.
-  @inlinable package func partition(by isAfter: (Element) throws -> Bool) rethrows -> Int {
+  @inlinable public func partition(by isAfter: (Element) throws -> Bool) rethrows -> Int {
     var (node, rank) = (root, 0)
     while node != Self.none {
       if try isAfter(element(node)) {
@@ -124,7 +124,7 @@ package struct RankTree<Element> {
   }
 
   /// Calls `body` for each element in order.
-  @inlinable package func forEach(_ body: (Element) throws -> Void) rethrows {
+  @inlinable public func forEach(_ body: (Element) throws -> Void) rethrows {
     var node = root
     var waiting: [Handle] = []
     while node != Self.none || !waiting.isEmpty {
@@ -141,7 +141,7 @@ package struct RankTree<Element> {
   // MARK: Changing
 
   @discardableResult
-  @inlinable package mutating func insert(_ element: Element, at rank: Int) -> Handle {
+  @inlinable public mutating func insert(_ element: Element, at rank: Int) -> Handle {
     precondition((0...count).contains(rank), "there is no place \(rank) of \(count)")
     let handle = make(element)
     var (node, rest) = (root, rank)
@@ -184,7 +184,7 @@ package struct RankTree<Element> {
     return Handle(nodes.count - 1)
   }
 
-  @inlinable package mutating func remove(_ handle: Handle) {
+  @inlinable public mutating func remove(_ handle: Handle) {
     // Rotates the node down until it is a leaf.
     while true {
       let (left, right) = (nodes[Int(handle)].left, nodes[Int(handle)].right)
@@ -241,7 +241,7 @@ package struct RankTree<Element> {
   // MARK: Invariants
 
   /// Traps if counts, priorities or parent links are wrong. Takes linear time.
-  package func checkInvariants() {
+  public func checkInvariants() {
     var found = 0
     for (index, node) in nodes.enumerated() where node.element != nil {
       found += 1

@@ -24,7 +24,7 @@ struct QuickstartTour {
     try await tour.addUp()
     try await tour.goOffline()
     let directory = Firestore.firestore().storeDirectory
-    await withCheckedContinuation { done in FirebaseApp.app()?.delete { _ in done.resume() } }
+    _ = await FirebaseApp.app()?.delete()
     try tour.check(directory)
     guard keepsStore else { return }
     printLine("Look again: \(program) get \(ShellWord.quoted(directory)) users/ada")
