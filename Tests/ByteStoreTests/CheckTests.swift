@@ -150,6 +150,23 @@ import Testing
     #expect(try machine.check().isSound)
   }
 
+  /// Regression: a check created the lock file, or wrote its process id into it, and synced the folder of
+  /// contents.
+  @Test func checkMakesNoCallThatChangesTheDisk() throws {
+    let flushed = try Self.flushedStore()
+    try flushed.disk.platform(seed: 1).fileSystem.createDirectory("/store/blobs")
+    var image = flushed.disk.image
+    image.delete("/store/LOCK")
+    let machine = TestStore(image)
+    #expect(try machine.check().isSound)
+    let changes: Set<DiskOperation> = [
+      .makeDirectory, .create, .rename, .remove, .syncDirectory, .write, .syncFile,
+    ]
+    let made = machine.disk.trace.filter { changes.contains($0.operation) }
+    #expect(!machine.disk.trace.isEmpty && made.map(\.description) == [])
+    #expect(machine.disk.image.paths == image.paths)
+  }
+
   @Test func aNewerFormatIsNotCalledDamage() throws {
     let newer = try Self.flushedStore().changing("/store/MANIFEST") {
       $0[8] = 1; $0[70] ^= 1

@@ -51,6 +51,29 @@ import Testing
     #expect(text.utf8.count == max(4096, before.utf8.count))
   }
 
+  /// A reader writes nothing, neither into the lock file nor into the directory, and still excludes writers.
+  @Test(arguments: [nil, "4000000000\n"]) func readersLockWithoutWriting(lockFile: String?) throws {
+    let folder = NSTemporaryDirectory() + "dugout-locks-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    if let lockFile { try Data(lockFile.utf8).write(to: URL(fileURLWithPath: "\(folder)/LOCK")) }
+    let directory = try PosixFileSystem().openDirectory(folder)
+    guard case .acquired(let lock) = try directory.lock("LOCK", .read) else {
+      return #expect(Bool(false), "no other process has it")
+    }
+    guard case .held(let holder) = try directory.lock("LOCK", .readAndWrite) else {
+      return #expect(Bool(false), "the reader has it")
+    }
+    #expect(holder == getpid())
+    #expect(try directory.names() == (lockFile == nil ? [] : ["LOCK"]))
+    let left = FileManager.default.contents(atPath: "\(folder)/LOCK")
+    #expect(left.map { String(decoding: $0, as: UTF8.self) } == lockFile)
+    lock.release()
+    guard case .acquired = try directory.lock("LOCK", .readAndWrite) else {
+      return #expect(Bool(false), "the reader has released it")
+    }
+  }
+
   private struct Held: Error { var holder: Int32? }
 
   private static func lockAndDelete(_ path: String) throws {

@@ -163,6 +163,38 @@ import Testing
     #expect(objects.map { $0["file"] as? String } == ["\(path)/\(file)"], "\(objects)")
   }
 
+  /// Regression: a check wrote its process id to the lock file. It failed on read-only media, and for a copy
+  /// without permissions to write.
+  @Test func checkWritesNothingAndNeedsNoPermissionToWrite() throws {
+    let folder = try TemporaryFolder()
+    try makeStore(folder)
+    let (path, lock) = (folder.path, folder.path + "/LOCK")
+    // The test compares contents, because some users can write despite read-only permissions.
+    try Data("1\n".utf8).write(to: URL(fileURLWithPath: lock))
+    let paths = try names(in: path).map { "\(path)/\($0)" } + [path]
+    func setModes(ofFiles files: mode_t, ofFolders folders: mode_t) -> [String] {
+      paths.filter { path in
+        var isFolder: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        return exists && chmod(path, isFolder.boolValue ? folders : files) != 0
+      }
+    }
+    defer { _ = setModes(ofFiles: 0o600, ofFolders: 0o700) }
+    let before = try contents(of: path)
+    #expect(setModes(ofFiles: 0o400, ofFolders: 0o500) == [])
+    let outcome = try dugout.run("check", path)
+    #expect(outcome.status == 0 && outcome.output.hasSuffix("No damage.\n"), "\(outcome.complaint)")
+    #expect(FileManager.default.contents(atPath: lock) == Data("1\n".utf8))
+    // A store that was only restored from a copy has no lock file.
+    #expect(chmod(path, 0o700) == 0)
+    try FileManager.default.removeItem(atPath: lock)
+    #expect(chmod(path, 0o500) == 0)
+    let unlocked = try dugout.run("check", path)
+    #expect(unlocked.status == 0 && unlocked.output == outcome.output, "\(unlocked.complaint)")
+    #expect(!FileManager.default.fileExists(atPath: lock))
+    #expect(try contents(of: path) == before)
+  }
+
   /// Regression: the check recommended a salvage because of damaged contents. The salvage found nothing to
   /// do, and the next check recommended a salvage again.
   @Test func damageOfDocumentsAndOfContentsIsDistinguished() throws {

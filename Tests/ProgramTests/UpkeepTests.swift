@@ -180,11 +180,11 @@ import Testing
     #expect(status.text.contains("does not survive a power loss"))
   }
 
-  @Test func statBackupAndCompactRefuseAStoreInUse() throws {
+  @Test func statCheckBackupAndCompactRefuseAStoreInUse() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path)
     var wrong: [String] = []
-    for arguments in [["stat"], ["backup"], ["compact"]] {
+    for arguments in [["stat"], ["check"], ["backup"], ["compact"]] {
       let target = arguments == ["backup"] ? [folder.path + "-backup"] : []
       let outcome = try dugout.run(arguments + [folder.path] + target)
       if outcome.status != 69 || !outcome.complaint.contains("in use by process \(getpid())") {

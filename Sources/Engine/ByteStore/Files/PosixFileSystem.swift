@@ -184,29 +184,47 @@ private final class PosixDirectory: OpenDirectory {
 
   /// Locks the directory first and then the lock file. Before the first writer has run, there is no lock
   /// file, and a reader may not create one. The lock of the directory alone still lets such a reader exclude
-  /// later writers.
+  /// later writers. On media where nothing can be locked, no writer can open the store, and a reader continues
+  /// without a lock.
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     let place = unsafe openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard place >= 0 else { throw failure("open", nil) }
     var whole: PosixLock?
     do throws(SystemFailure) {
-      switch try PosixLock.acquire(Descriptor(place), path: path) {
+      switch try PosixLock.acquire(Descriptor(place), access, path: path) {
       case .acquired(let lock): whole = lock
       case .held(let holder): return .held(by: holder ?? name.flatMap(recordedHolder))
       }
     } catch {
       // If directories cannot be locked, the lock file still excludes writers from each other.
-      guard name != nil, access == .readAndWrite, error.operation == PosixLock.operation else { throw error }
+      guard name != nil || access == .read, error.operation == PosixLock.operation else { throw error }
     }
-    guard let name, let file = try openLock(name, access) else {
-      guard let whole else { throw failure("open", name) }
-      return .acquired(whole)
+    guard let name, let file = try openLock(name, access, isOptional: whole != nil) else {
+      return .acquired(PosixLockPair(whole, nil))
     }
-    switch try PosixLock.acquire(file, path: "\(path)/\(name)") {
-    case .held(let holder): return .held(by: holder ?? PosixLock.recordedHolder(in: file))
-    case .acquired(let lock):
-      if access == .readAndWrite { PosixLock.recordHolder(in: file) }
-      return .acquired(PosixLockPair(whole, lock))
+    do throws(SystemFailure) {
+      switch try PosixLock.acquire(file, access, path: "\(path)/\(name)") {
+      case .held(let holder): return .held(by: holder ?? PosixLock.recordedHolder(in: file))
+      case .acquired(let lock):
+        if access == .readAndWrite { PosixLock.recordHolder(in: file) }
+        return .acquired(PosixLockPair(whole, lock))
+      }
+    } catch {
+      guard access == .read, error.operation == PosixLock.operation else { throw error }
+      return .acquired(PosixLockPair(whole, nil))
+    }
+  }
+
+  /// Opens the lock file. Returns nil to a reader if the file does not exist, or if the file is optional and
+  /// the reader has no permission to open it.
+  private func openLock(
+    _ name: String, _ access: FileAccess, isOptional: Bool
+  ) throws(SystemFailure) -> Descriptor? {
+    do throws(SystemFailure) {
+      return try openLock(name, access)
+    } catch {
+      guard access == .read, isOptional, error.code == EACCES, error.found == nil else { throw error }
+      return nil
     }
   }
 
@@ -329,18 +347,19 @@ private func fullSync(_ descriptor: Descriptor, _ path: String) throws(SystemFai
 }
 #endif
 
-/// The locks of a directory and of its lock file, released in the opposite order.
+/// The locks of a directory and of its lock file, as far as they could be taken, released in the opposite
+/// order.
 private struct PosixLockPair: DirectoryLock {
   let directory: PosixLock?
-  let file: PosixLock
+  let file: PosixLock?
 
-  init(_ directory: PosixLock?, _ file: PosixLock) {
+  init(_ directory: PosixLock?, _ file: PosixLock?) {
     self.directory = directory
     self.file = file
   }
 
   func release() {
-    file.release()
+    file?.release()
     directory?.release()
   }
 }
@@ -384,7 +403,9 @@ private final class PosixLock: DirectoryLock {
 
   deinit { release() }
 
-  static func acquire(_ file: Descriptor, path: String) throws(SystemFailure) -> Attempt {
+  static func acquire(
+    _ file: Descriptor, _ access: FileAccess, path: String
+  ) throws(SystemFailure) -> Attempt {
     var status = stat()
     guard unsafe fstat(file.number, &status) == 0 else {
       throw SystemFailure(operation: "fstat", path: path, code: errno)
@@ -400,13 +421,21 @@ private final class PosixLock: DirectoryLock {
       return true
     }
     guard isNew else { return .held(by: me) }
-    guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
-      let code = errno
+    if let code = failureCode(ofLocking: file, access) {
       held.withLock { $0[identity] = nil }
       if code == EWOULDBLOCK { return .held(by: nil) }
       throw SystemFailure(operation: Self.operation, path: path, code: code)
     }
     return .acquired(PosixLock(descriptor: file, identity: identity))
+  }
+
+  /// Locks a file. Returns the error code, or nil if the lock was acquired.
+  private static func failureCode(ofLocking file: Descriptor, _ access: FileAccess) -> Int32? {
+    if flock(file.number, LOCK_EX | LOCK_NB) == 0 { return nil }
+    // Some file systems grant an exclusive lock only on a descriptor for writing. A shared lock also excludes
+    // writers.
+    guard errno == EBADF, access == .read else { return errno }
+    return flock(file.number, LOCK_SH | LOCK_NB) == 0 ? nil : errno
   }
 
   func release() {

@@ -7,21 +7,30 @@
 import Libc
 import Synchronization
 
-/// Another file system, with one directory protected against changes.
-struct ReadOnlyFileSystem: FileSystem {
-  let base: any FileSystem
-  let protected: String
+/// Another file system, with one directory and the directories in it protected against changes.
+package struct ReadOnlyFileSystem: FileSystem {
+  private let base: any FileSystem
+  private let protected: String
 
-  func createDirectory(_ path: String) throws(SystemFailure) {
-    guard path != protected else {
+  package init(base: any FileSystem, protected: String) {
+    self.base = base
+    self.protected = protected
+  }
+
+  package func createDirectory(_ path: String) throws(SystemFailure) {
+    guard !isProtected(path) else {
       throw SystemFailure(operation: "mkdir", path: path, code: EROFS)
     }
     try base.createDirectory(path)
   }
 
-  func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory {
+  package func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory {
     let directory = try base.openDirectory(path)
-    return path == protected ? ReadOnlyDirectory(directory) : directory
+    return isProtected(path) ? ReadOnlyDirectory(directory) : directory
+  }
+
+  private func isProtected(_ path: String) -> Bool {
+    path == protected || path.hasPrefix(protected + "/")
   }
 }
 

@@ -1,6 +1,7 @@
 // Checks every byte of a store without changing it.
 //
-//   1. lock        lock the store, or block flushes if it is open, so that no file is moved or deleted
+//   1. lock        lock the store without writing, or block flushes if it is open, so that no file is moved
+//                  or deleted
 //   2. names       report entries of another kind with the name of a store file
 //   3. manifest
 //   4. checkpoint  its header, every page, and the key directory that the pages form
@@ -44,11 +45,14 @@ package struct UpperLayerCheck {
 }
 
 extension ByteStore {
-  /// Checks a store that is not open. Nothing on disk changes except the lock.
+  /// Checks a store that is not open. Nothing is written, so the check also works on media and for users that
+  /// cannot write. If another process has the store open, throws `locked`.
   package static func check(
     _ path: String, platform: Platform = .real, upperLayer: UpperLayerCheck = UpperLayerCheck(),
     progress: ((CheckProgress) -> Void)? = nil
   ) throws(ByteStoreError) -> CheckReport {
+    var platform = platform
+    platform.fileSystem = ReadOnlyFileSystem(base: platform.fileSystem, protected: path)
     let directory = try openStoreDirectory(path, platform)
     let lock = try takeLockForRepair(of: directory)
     defer { lock.release() }

@@ -95,7 +95,7 @@ enum StoreAccess {
     case .failed(let evidence):
       if let directory, let advice = StoreFinder.advice(file: directory) { return advice }
       let isDenied = evidence.code == EACCES || evidence.code == EPERM
-      let advice = isDenied ? evidence.file.flatMap { FileOwner.advice($0) } : nil
+      let advice = isDenied ? evidence.file.flatMap { FileOwner.advice($0, store: directory) } : nil
       return ended(error.description) + (advice.map { " " + $0 } ?? "")
     // Another file has the name that the store needs.
     case .unsuitableDirectory(let evidence) where evidence.expected != nil:
