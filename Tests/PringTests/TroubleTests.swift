@@ -176,6 +176,28 @@ extension PringTests {
       try await end.value
     }
 
+    /// The bug: the save of an object of a terminated database ended the process.
+    @Test func savesAndDeletionsAfterTerminationFail() async throws {
+      let (firestore, member) = (Firestore.firestore(), memberWithPicture())
+      try await member.save()
+      let item = Item(id: "late")
+      _ = item.reference
+      try await firestore.terminate()
+      let errors = CallbackValues<(any Error)?>()
+      item.save { errors.add($1) }
+      member.update { errors.add($0) }
+      member.delete { errors.add($0) }
+      var codes: [Int] = []
+      for _ in 0..<3 { codes.append(((await errors.next()) as NSError?)?.code ?? 0) }
+      do { try await item.save() } catch { codes.append((error as NSError).code) }
+      do { try await member.update() } catch { codes.append((error as NSError).code) }
+      do { try await member.delete() } catch { codes.append((error as NSError).code) }
+      #expect(codes == Array(repeating: FirestoreErrorCode.Code.failedPrecondition.rawValue, count: 6))
+      #expect(!item.isSaved && member.isSaved)
+      // The files are deleted only together with the document.
+      #expect(member.picture?.downloadURL != nil)
+    }
+
     // MARK: Removed listeners
 
     @Test func stoppingDuringASnapshotSuppressesItsRemainingChanges() async throws {

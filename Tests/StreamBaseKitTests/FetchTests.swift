@@ -380,6 +380,25 @@ extension StreamBaseKitTests {
       #expect(world.on { !stream.kitIsFetching })
     }
 
+    /// The bug: a stream that a view creates a moment after the termination ended the process.
+    @Test func aStreamCreatedAfterTerminationReportsTheError() async throws {
+      try await world.firestore.terminate()
+      let recorder = StreamChangeRecorder()
+      let stream = world.on {
+        let stream = StreamBase(type: Note.self, ref: world.notes)
+        stream.delegate = recorder
+        return stream
+      }
+      await world.wait { stream.kitLoad.isFinished }
+      await world.wait { !recorder.changes.isEmpty }
+      let changes = world.on { recorder.take() }
+      guard changes.count == 1, case .initialLoad(let error?) = changes[0] else {
+        Issue.record("\(changes)")
+        return
+      }
+      #expect(error.code == FirestoreErrorCode.Code.failedPrecondition.rawValue)
+    }
+
     // MARK: Failures
 
     private func refusing(

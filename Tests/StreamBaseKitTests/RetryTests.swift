@@ -585,6 +585,25 @@ extension StreamBaseKitTests {
       #expect(world.on { base.finished == 1 && base.kitLanes.isEmpty })
     }
 
+    /// The bug: a write that starts a moment after the termination ended the process.
+    @Test func aWriteAfterTerminationCallsOnlyTheErrorHandler() async throws {
+      let world = StreamWorld()
+      try await world.firestore.terminate()
+      let base = HearingBase(firebase: world.firestore)
+      var codes: [Int] = []
+      base.errorHandler = { codes.append($0.code) }
+      base.resource(Note.self, path: "/notes/@")
+      let context = ResourceContext(base: base, resources: nil)
+      world.on {
+        context.create(Note("1", text: "late", rank: 7))
+        context.update(Note("1", text: "late", rank: 7))
+        context.destroy(Note("1"))
+      }
+      let failed = FirestoreErrorCode.Code.failedPrecondition.rawValue
+      #expect(world.on { codes } == [failed, failed, failed])
+      #expect(world.on { base.heard.isEmpty && base.kitLanes.isEmpty })
+    }
+
     @Test func terminationEndsTheRetryOfASignedOutUsersWrite() async throws {
       try begin()
       let client = Client(remote, .server)

@@ -32,6 +32,10 @@ struct Complaint: Sendable {
       try await $0.terminate()
       try await run($0) { _, _ in }
     },
+    Complaint("The client has already been terminated.") {
+      try await $0.terminate()
+      _ = try await $0.document("a/b").getDocument()
+    },
     Complaint("Invalid Json format.") {
       if let error = await ($0 as any OldConfiguration).configured("{") {
         throw NSError(domain: FirestoreErrorDomain, code: 3, userInfo: [NSLocalizedDescriptionKey: error])

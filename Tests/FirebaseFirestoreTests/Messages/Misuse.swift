@@ -416,19 +416,6 @@ struct Misuse: Sendable {
       let kept = try await firestore.runTransaction { transaction, _ in transaction } as? Transaction
       kept?.deleteDocument(firestore.document("a/b"))
     },
-    Misuse("The client has already been terminated.") {
-      try await $0.terminate()
-      _ = $0.collection("a")
-    },
-    Misuse("The client has already been terminated.") {
-      let document = $0.document("a/b")
-      try await $0.terminate()
-      _ = try await document.getDocument()
-    },
-    Misuse("The client has already been terminated.") {
-      try await $0.terminate()
-      try await $0.waitForPendingWrites()
-    },
     Misuse(
       "Failed to get FirebaseApp instance. Please call FirebaseApp.configure() before using Firestore"
     ) { _ in _ = Firestore.firestore() },

@@ -1,5 +1,6 @@
 // Loads bundles, and finds their named queries.
 
+private import ByteStore
 private import DocumentStore
 import FirebaseCore
 public import Foundation
@@ -119,7 +120,18 @@ private struct BundleLoad: Sendable {
   func begin(_ done: @escaping @Sendable (Result<LoadBundleTaskProgress, any Error>) -> Void) {
     let lastWrite = client.lastIssuedWrite
     let begin: @Sendable (Data?) -> Void = { data in
-      client.store.work(after: lastWrite, { view in try load(data, into: view) }, done: done)
+      let hasBegun = Locked(false)
+      client.store.work(
+        after: lastWrite,
+        { view in
+          hasBegun.withLock { $0 = true }
+          return try load(data, into: view)
+        },
+        done: { result in
+          // Without a store, for example after the termination, the loading does not begin and reports nothing.
+          if result.failure != nil, !hasBegun.withLock({ $0 }) { report(Progress(), .error) }
+          done(result)
+        })
     }
     switch source {
     case .data(let data): begin(data)

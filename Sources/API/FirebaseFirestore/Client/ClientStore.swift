@@ -67,6 +67,12 @@ package final class ClientStore: Sendable {
     self.prepare = prepare
   }
 
+  /// Creates a store that is already closed. Every call of it fails with `failedPrecondition`.
+  convenience init(closedAt place: StoreAddress) {
+    self.init(place, .buffered) { _ in }
+    state.withLock { $0.isClosed = true }
+  }
+
   // MARK: Opening
 
   /// Runs only on the write queue.
@@ -92,6 +98,11 @@ package final class ClientStore: Sendable {
   func open() throws {
     let result = writes.sync { Result { () throws(DocumentStoreError) in try openedOnWriteQueue() } }
     _ = try result.mapError(FirestoreErrors.translate).get()
+  }
+
+  /// Throws `failedPrecondition` if the store has been closed.
+  func checkIsNotClosed() throws {
+    if state.withLock({ $0.isClosed }) { throw FirestoreErrors.terminated }
   }
 
   /// Returns the open view; nil if the store is not open.

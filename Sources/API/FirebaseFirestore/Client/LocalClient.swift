@@ -22,11 +22,18 @@ final class LocalClient: FirestoreClient {
   private let listeners = ListenerRegistry()
   private let announcements = SyncAnnouncements()
 
-  init(_ place: StoreAddress, _ durability: StoreDurability) {
-    store = ClientStore(place, durability) { use throws(DocumentStoreError) in
-      try use.view.store.checkIsNotCache()
-    }
+  convenience init(_ place: StoreAddress, _ durability: StoreDurability) {
+    self.init(
+      ClientStore(place, durability) { use throws(DocumentStoreError) in
+        try use.view.store.checkIsNotCache()
+      })
   }
+
+  private init(_ store: ClientStore) { self.store = store }
+
+  /// Returns a client without a database, for a terminated instance. Every call of it fails with
+  /// `failedPrecondition`.
+  static func terminated() -> LocalClient { LocalClient(ClientStore(closedAt: .memory(UUID()))) }
 
   var hasRemote: Bool { false }
 
@@ -61,7 +68,9 @@ final class LocalClient: FirestoreClient {
   }
 
   func waitForPendingWrites(_ done: @escaping Answer<Void>) {
-    store.afterAcknowledgements { done(.success(())) }
+    // Checked here, because a call that was issued before the end of the client succeeds.
+    let result = Result { try store.checkIsNotClosed() }
+    store.afterAcknowledgements { done(result) }
   }
 
   func beginTransactions(_ view: LocalView) -> any TransactionAttempts {
@@ -170,16 +179,22 @@ final class LocalClient: FirestoreClient {
     begin: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> @Sendable () -> Void
   ) -> Listening {
     let listening = listeners.add()
-    guard let value else { return listening }
+    guard value != nil || isOver else { return listening }
     store.runInOrder { view in
-      let result = view.map { _ in value }.mapError(FirestoreErrors.translate)
       queue.async {
-        guard listening.call({ handler(result) }) else { return }
-        if case .failure = result { listening.remove() }
+        switch view {
+        case .success: listening.call { if let value { handler(.success(value)) } }
+        case .failure(let error):
+          listening.call { handler(.failure(FirestoreErrors.translate(error))) }
+          listening.remove()
+        }
       }
     }
     return listening
   }
+
+  /// Whether the client has ended.
+  private var isOver: Bool { (try? store.checkIsNotClosed()) == nil }
 
   func addListener() -> Listening { listeners.add() }
 
@@ -195,6 +210,11 @@ final class LocalClient: FirestoreClient {
 
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
     let listening = listeners.add(onRemoval: { [weak announcements] in announcements?.remove($0) })
+    // The listener cannot receive an error, so it is never called.
+    guard !isOver else {
+      listening.remove()
+      return listening
+    }
     let call: @Sendable () -> Void = { listening.call(handler) }
     store.runInOrder { [store, listeners, announcements] _ in
       store.whenInSync(on: queue) {
@@ -221,9 +241,14 @@ final class LocalClient: FirestoreClient {
 
   // MARK: Without a remote
 
-  func send(_ event: SyncEvent, _ done: @escaping Answer<Void>) { done(.success(())) }
+  func send(_ event: SyncEvent, _ done: @escaping Answer<Void>) {
+    done(Result { try store.checkIsNotClosed() })
+  }
 
-  nonisolated(nonsending) func pendingWrites() async throws -> [PendingWriteBatch] { [] }
+  nonisolated(nonsending) func pendingWrites() async throws -> [PendingWriteBatch] {
+    try store.checkIsNotClosed()
+    return []
+  }
 
   nonisolated(nonsending) func evict(
     _ query: StructuredQuery, before limit: StoredTimestamp

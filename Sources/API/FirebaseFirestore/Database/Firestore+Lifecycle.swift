@@ -66,8 +66,12 @@ extension Firestore {
   // MARK: Ending
 
   /// Terminates this instance. After this returns, listeners are no longer called, and the next `firestore()`
-  /// creates a new instance. Every later call of this instance traps, except `terminate` and
-  /// `clearPersistence`.
+  /// creates a new instance.
+  ///
+  /// Other threads may still use this instance, during the call and later. References, queries and batches can
+  /// still be created. Reads, writes and all other calls that can report an error fail with
+  /// `failedPrecondition`. A listener that is added later receives this error once. `terminate` and
+  /// `clearPersistence` succeed, and calls that cannot report an error have no effect.
   ///
   /// Operations issued before this call complete in the background: reads, transactions and writes call their
   /// completions. Operations that wait for a remote fail, and so do bundles whose stream has not ended. Then
@@ -86,7 +90,8 @@ extension Firestore {
     ending.notify(queue: endQueue) { complete(.success(())) }
   }
 
-  /// Terminates the instance and returns when the store is closed. Later calls of the instance trap.
+  /// Terminates the instance and returns when the store is closed. Later calls of the instance fail with
+  /// `failedPrecondition`.
   nonisolated(nonsending) public func terminate() async throws {
     forget()
     end()

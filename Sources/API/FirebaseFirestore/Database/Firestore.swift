@@ -39,6 +39,8 @@ public final class Firestore: NSObject, Sendable {
     private(set) var callbackQueue = DispatchQueue.main
     var client: (any FirestoreClient)?
     var isTerminated = false
+    /// The client for calls that come after the termination. It fails all of them. Nil until the first of them.
+    var terminatedClient: (any FirestoreClient)?
     /// The teardown by which the app ends this instance; nil once the instance has ended.
     var teardown: FirebaseApp.Teardown?
 
@@ -59,13 +61,15 @@ public final class Firestore: NSObject, Sendable {
 
   // MARK: Settings
 
-  /// A copy of the settings. Settings can be changed until the first read or write.
+  /// A copy of the settings. Settings can be changed until the first read or write. Later changes trap, except
+  /// after the termination: a terminated instance ignores them.
   public var settings: FirestoreSettings {
     get { FirestoreSettings(state.withLock { $0.settings }) }
     set {
       let values = newValue.values
       let isLate = state.withLock { state in
-        if state.client != nil || state.isTerminated { return state.settings != values }
+        guard !state.isTerminated else { return false }
+        guard state.client == nil else { return state.settings != values }
         state.settings = values
         return false
       }
@@ -87,26 +91,23 @@ public final class Firestore: NSObject, Sendable {
 
   // MARK: The store
 
-  /// Traps if the instance was terminated.
-  func checkAlive() {
-    if state.withLock({ $0.isTerminated }) { Self.trapTerminated() }
-  }
-
-  private static func trapTerminated() -> Never {
-    ProgrammerError.trap("The client has already been terminated.")
-  }
-
-  /// Returns the open database. The first call fixes the settings.
+  /// Returns the client that executes the calls. The first call fixes the settings. After the termination,
+  /// returns a client that fails every call with `failedPrecondition`. A caller cannot know whether another
+  /// thread has terminated the instance, so this never traps.
   package func client() -> any FirestoreClient {
-    guard let client = try? livingClient() else { Self.trapTerminated() }
-    return client
+    if let client = try? livingClient() { return client }
+    return state.withLock { state in
+      if let client = state.terminatedClient { return client }
+      let client = LocalClient.terminated()
+      state.terminatedClient = client
+      return client
+    }
   }
 
-  /// Throws if the instance was terminated. Other modules call it before they repeat a read that the user did
-  /// not repeat. A termination between the two reads is not the user's error, so it must not trap.
+  /// Throws `failedPrecondition` if the instance was terminated.
   package func checkLiving() throws { _ = try livingClient() }
 
-  /// Returns the open database. If the instance was terminated, it throws, whereas `client()` traps.
+  /// Returns the client of the open database. Throws `failedPrecondition` if the instance was terminated.
   func livingClient() throws -> any FirestoreClient {
     while true {
       let (existing, isTerminated, settings) = state.withLock { ($0.client, $0.isTerminated, $0.settings) }

@@ -58,8 +58,7 @@ public final class DocumentReference: NSObject, Codable, Sendable {
 extension Firestore {
   /// The document at a path such as `rooms/eros`.
   public func document(_ documentPath: String) -> DocumentReference {
-    checkAlive()
-    return DocumentReference(self, PathText.document(documentPath))
+    DocumentReference(self, PathText.document(documentPath))
   }
 }
 

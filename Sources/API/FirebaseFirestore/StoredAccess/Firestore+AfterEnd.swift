@@ -1,7 +1,8 @@
 // Calls for higher layers that continue an operation on their own, possibly after termination.
 //
-// The app may have terminated the instance in the meantime, which is not an error of the app. These calls
-// therefore fail with `cancelled` where the public calls trap.
+// An operation that was in progress at the termination ends with `cancelled`, as the pending calls of the
+// database do. Its next step therefore fails with `cancelled` where the public calls, which begin something
+// new, fail with `failedPrecondition`. Queries and listeners fail with `failedPrecondition` here, too.
 
 private import DocumentStore
 private import FirebaseCore
@@ -9,9 +10,6 @@ private import Foundation
 private import OfflineSync
 
 extension Firestore {
-  /// Returns a new batch, even after termination.
-  package func layerBatch() -> WriteBatch { WriteBatch(self) }
-
   /// Calls `body` on the callback queue with the current user: now, at each step of the user's pending
   /// writes, and when the user changes. Stops when `body` returns true, and after a failure. Without a
   /// remote, the user is nil.
@@ -63,7 +61,9 @@ extension Query {
   /// Runs the query like `getDocuments(completion:)`.
   package func getDocumentsOrFail(_ completion: @escaping (QuerySnapshot?, (any Error)?) -> Void) {
     let complete = firestore.delivering(to: completion)
-    guard let client = try? firestore.livingClient() else { return complete(.failure(Firestore.ended)) }
+    guard let client = try? firestore.livingClient() else {
+      return complete(.failure(FirestoreErrors.terminated))
+    }
     read(.default, through: client, done: complete)
   }
 
@@ -73,7 +73,7 @@ extension Query {
     _ listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) -> (any ListenerRegistration)? {
     guard let client = try? firestore.livingClient() else {
-      firestore.delivering(to: listener)(.failure(Firestore.ended))
+      firestore.delivering(to: listener)(.failure(FirestoreErrors.terminated))
       return nil
     }
     let callback = Callback<(QuerySnapshot?, (any Error)?)> { listener($0.0, $0.1) }

@@ -137,8 +137,8 @@ public final class WriteBatch: NSObject, Sendable {
   /// has failed. If it has failed, none of the writes has taken effect.
   public func commit(completion: (((any Error)?) -> Void)?) { commit(through: nil, completion) }
 
-  /// Commits through `client`. If `client` is nil, uses the client of the database, and traps if the database
-  /// was terminated.
+  /// Commits through `client`. If `client` is nil, uses the client of the database, which fails the commit if
+  /// the database was terminated.
   func commit(through client: (any FirestoreClient)?, _ completion: (((any Error)?) -> Void)?) {
     let queue = firestore.callbackQueue
     let callback = completion.map { Callback<(any Error)?>($0) }
@@ -193,8 +193,5 @@ public final class WriteBatch: NSObject, Sendable {
 
 extension Firestore {
   /// Creates a batch of writes that are committed atomically.
-  public func batch() -> WriteBatch {
-    checkAlive()
-    return WriteBatch(self)
-  }
+  public func batch() -> WriteBatch { WriteBatch(self) }
 }

@@ -83,6 +83,9 @@ extension Object {
   /// Adds the deletion to the batch, and commits the batch. Without a batch, a new one is used. Otherwise
   /// works like the call without the `batch` parameter.
   public func delete(_ batch: WriteBatch? = nil, block: (((any Error)?) -> Void)? = nil) {
+    guard isAlive(reference.firestore) else {
+      return reportTermination(of: reference.firestore, batch) { block?($0) }
+    }
     let batch = batch ?? reference.firestore.batch()
     deleteFiles(id, container: nil) { [self] _ in
       batch.deleteDocument(reference)
@@ -111,6 +114,10 @@ extension Object {
     _ type: BatchType, _ batch: WriteBatch?, _ done: @escaping (Stage, (any Error)?) -> Void
   ) -> [String: StorageUploadTask] {
     let firestore = reference.firestore
+    guard isAlive(firestore) else {
+      reportTermination(of: firestore, batch) { done(.commit, $0) }
+      return [:]
+    }
     let batch = batch ?? firestore.batch()
     guard shouldUploadFiles(id) else {
       pack(type, batch: batch).commit { done(.commit, $0) }
@@ -129,6 +136,17 @@ extension Object {
   private func commitLate(_ batch: WriteBatch, _ done: @escaping ((any Error)?) -> Void) {
     batch.commitOrFail { error in
       if let error { (batch.companion as? Packing)?.notifyCompletions(error) }
+      done(error)
+    }
+  }
+
+  /// Reports that the database was terminated before the call. The objects in the app's batch receive the error,
+  /// too. The commit of an empty batch delivers the error on the callback queue.
+  private func reportTermination(
+    of firestore: Firestore, _ batch: WriteBatch?, _ done: @escaping ((any Error)?) -> Void
+  ) {
+    firestore.batch().commit { error in
+      if let error { (batch?.companion as? Packing)?.notifyCompletions(error) }
       done(error)
     }
   }
@@ -155,6 +173,7 @@ extension Object {
 
   nonisolated(nonsending) private func write(_ type: BatchType) async throws {
     let firestore = reference.firestore
+    try firestore.checkLiving()
     let batch = firestore.batch()
     if shouldUploadFiles(id) {
       try await awaitCompletion { done in saveFiles(id, container: nil) { done((), $0) } }
@@ -174,6 +193,7 @@ extension Object {
 
   /// Deletes the files and then the document, and returns when the deletion is durable.
   nonisolated(nonsending) public func delete() async throws {
+    try reference.firestore.checkLiving()
     let batch = reference.firestore.batch()
     let deletions = DeleteContainer()
     deleteFiles(id, container: deletions, block: nil)

@@ -168,7 +168,7 @@ struct ResourceWrite {
 
   private func attemptCreation(_ attempt: Attempt) {
     let isUnique = base.kitIsCounted(instance) || base.kitOwnsCounters(instance)
-    let batch = base.firebase.layerBatch()
+    let batch = base.firebase.batch()
     let document = base.kitDocument(attempt.place)
     write(attempt.draft, to: batch) { fields in
       for name in ownCounters where fields.has(name) { fields.set(name, to: 0) }
@@ -217,7 +217,7 @@ struct ResourceWrite {
   private func attemptUpdate(_ attempt: Attempt) {
     let end = endUpdate(attempt)
     read(attempt, isUpdate: true, orEnd: end) { stored, draft, owners in
-      let batch = base.firebase.layerBatch()
+      let batch = base.firebase.batch()
       write(draft, to: batch) { fields in
         for name in draft.estimates.union(ownCounters) { fields.leaveOut(name) }
         batch.replaceFields(
@@ -264,7 +264,7 @@ struct ResourceWrite {
   private func attemptDestruction(_ attempt: Attempt) {
     let end = endDestruction(attempt)
     read(attempt, isUpdate: false, orEnd: end) { stored, _, owners in
-      let batch = base.firebase.layerBatch()
+      let batch = base.firebase.batch()
       if stored.exists {
         batch.deleteDocument(stored.reference, requiring: base.kitRequirement(instance, stored))
         count(in: batch, owners, attempt: attempt, before: isCounted(stored), after: { _ in false })
@@ -299,8 +299,8 @@ struct ResourceWrite {
   ) {
     do throws(ResourceError) {
       let place = try find()
-      // Starting a write after the termination of the database is a programming error, which traps.
-      _ = base.firebase.client()
+      // A write that starts after the termination of the database is reported, and no hook runs.
+      do { try base.firebase.checkLiving() } catch { return base.kitReport(error as NSError) }
       call.run(in: base.firebase) { body(place) }
     } catch {
       base.kitReport(error)

@@ -27,8 +27,6 @@ extension StreamBase {
   // MARK: Listening
 
   func kitConnect(_ source: QuerySource) {
-    // Creating a stream after the termination of the database is a programming error, which traps.
-    _ = source.ref.firestore.client()
     kitInflight = Inflight()
     kitListen(kitNewSegment(), to: source.first)
   }
@@ -41,8 +39,7 @@ extension StreamBase {
   }
 
   /// Starts a listener. `reported` is called after each snapshot but not after a failure, so a failed
-  /// listener does not replace another listener. The listener also fails if the database was terminated after
-  /// the stream was created.
+  /// listener does not replace another listener. The listener also fails if the database was terminated.
   func kitListen(_ segment: StreamSegment, to query: Query, _ reported: (() -> Void)? = nil) {
     segment.registration = query.listenOrFail { [weak self, unowned segment] snapshot, error in
       guard let self else { return }
