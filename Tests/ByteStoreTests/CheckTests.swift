@@ -358,6 +358,34 @@ import Testing
     #expect(try store.check().keys == store.count)
   }
 
+  /// Regression: flushes waited for the end of a check, and commits were throttled meanwhile.
+  @Test func aFlushDuringACheckRemovesFilesThatAreSkipped() throws {
+    let machine = try Self.flushedStore()
+    let store = try machine.open()
+    try store.put(Self.value(9), for: "key9")
+    var failures: [String] = []
+    var isFirst = true
+    let report = try store.check(progress: { _ in
+      guard isFirst else { return }
+      isFirst = false
+      do throws(ByteStoreError) {
+        try store.put([3], for: "during")
+        try store.flush(.everything)
+        // The next logs overwrite the files of the old ones.
+        for number in 0..<12 { try store.put(Self.value(number, bytes: 4000), for: "more\(number % 4)") }
+      } catch {
+        failures.append("\(error)")
+      }
+    })
+    #expect(failures == [])
+    #expect(report.findings == [] && report.filesSkipped > 1)
+    #expect(report.keys == 601)
+    #expect(store.statistics.snapshots.open.isEmpty)
+    #expect(try store.check().isSound)
+    try store.checkInvariants()
+    try store.close()
+  }
+
   @Test func damageInAnOpenStoreIsFound() throws {
     let machine = try Self.flushedStore()
     let segment = try #require(machine.paths("/segment-").first)

@@ -1,6 +1,7 @@
 // Captures the state of an open store for the tools that read its files while it is in use: backup and check.
 
-/// The files of a store as of its last commit. No flush changes them while this value is in use.
+/// The files of a store as of one commit. A flush may remove or recycle a file while this value is in use,
+/// but not before the manifest of the open store has stopped naming the file.
 package struct FilesInUse {
   package var manifest: Manifest
   /// The end of the last log; nil if there is no log, or if the store is poisoned and the end is therefore
@@ -46,16 +47,31 @@ extension ByteStore {
     return try body(frozen)
   }
 
-  /// Calls `body` with the files of the store as of the last commit. Reads and commits continue, but flushes
-  /// and a close wait until `body` returns.
+  /// Calls `body` with the files of the store as of the last commit. Waits for a flush that is under way.
+  /// Reads, commits and flushes continue while `body` runs. Contents that are deleted meanwhile stay until
+  /// `body` returns. A close waits for `body`, which must stop early once `isClosing` is true.
   package func withFilesInUse<Result>(
     _ body: (FilesInUse) throws(ByteStoreError) -> Result
   ) throws(ByteStoreError) -> Result {
-    guard !isForked else { throw .forked(directory: path) }
+    try withBackupInProgress { () throws(ByteStoreError) in
+      let ticket = snapshots.add(platform.clock.monotonicNanoseconds(), asOf: lastCommit)
+      defer { snapshots.remove(ticket) }
+      blobs.holdRemovals()
+      defer { blobs.releaseRemovals() }
+      let files = try filesBetweenCommits()
+      snapshots.setSequence(ticket, at: files.table.published)
+      return try body(files)
+    }
+  }
+
+  /// Whether the manifest of this open store names a file. A flush deletes and recycles only other files.
+  package func namesFile(_ name: String) -> Bool { writer.withLock { $0.manifest.names(name) } }
+
+  private func filesBetweenCommits() throws(ByteStoreError) -> FilesInUse {
     let isPoisoned = try state.withLock(when: { !$0.isFlushing && !$0.isLeading }) {
       state throws(ByteStoreError) -> Bool in
       if case .closed = state.end { throw .closed(directory: path) }
-      state.isFlushing = true
+      // Neither a commit nor a flush changes the manifest before this turn ends.
       state.startLeading()
       return state.end?.isPoison == true
     }
@@ -63,15 +79,7 @@ extension ByteStore {
     let (manifest, end) = writer.withLock { ($0.manifest, $0.log?.recordedEnd) }
     state.withLock { $0.stopLeading() }
     state.wakeAll()
-    defer {
-      state.withLock { $0.isFlushing = false }
-      state.wakeAll()
-      // A flush that became due while `body` ran could not be scheduled then.
-      if isThrottling { scheduleFlush() }
-    }
-    blobs.holdRemovals()
-    defer { blobs.releaseRemovals() }
-    return try body(
-      FilesInUse(manifest: manifest, logEnd: isPoisoned ? nil : end, table: table, isPoisoned: isPoisoned))
+    return FilesInUse(
+      manifest: manifest, logEnd: isPoisoned ? nil : end, table: table, isPoisoned: isPoisoned)
   }
 }

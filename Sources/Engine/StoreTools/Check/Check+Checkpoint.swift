@@ -5,6 +5,12 @@ import ByteStore
 extension Check {
   /// Checks the header and every page.
   mutating func checkPages(_ entry: Manifest.Checkpoint) throws(ByteStoreError) {
+    _ = try skippingIfRemoved(StoreFile.checkpoint(entry.number)) { check throws(ByteStoreError) in
+      try check.checkPagesOfFile(entry)
+    }
+  }
+
+  private mutating func checkPagesOfFile(_ entry: Manifest.Checkpoint) throws(ByteStoreError) {
     let name = StoreFile.checkpoint(entry.number)
     guard let file = try open(name, "a checkpoint that the manifest names") else {
       hasTable = false
@@ -24,6 +30,7 @@ extension Check {
     for region in source.header.regions {
       let isTable = region.region.rawValue < CheckpointRegion.firstOfUpperLayer.rawValue
       for page in 0..<region.pages {
+        try checkStopped()
         let payload = try recordingDamage(at: offset) { _ throws(ByteStoreError) in
           try source.payload(region.region, page)
         }

@@ -8,7 +8,15 @@ extension Check {
     // header records is trusted.
     var followsDamage = opened.manifest.checkpoint != nil && opened.checkpoint == nil
     for log in opened.manifest.logs {
-      let isIntact = try checkLog(log, followsDamage, applies: appliesCommits)
+      try checkStopped()
+      var isIntact = false
+      let isThere = try skippingIfRemoved(StoreFile.log(log.number)) { check throws(ByteStoreError) in
+        isIntact = try check.checkLog(log, followsDamage, applies: appliesCommits)
+      }
+      guard isThere else {
+        followsDamage = true
+        continue
+      }
       followsDamage = !isIntact && log.end == nil
       if !isIntact {
         hasTable = false

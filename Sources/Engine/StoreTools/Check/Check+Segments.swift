@@ -6,12 +6,16 @@ extension Check {
   mutating func checkSegments() throws(ByteStoreError) {
     var table = hasTable ? KeyDirectoryCheck(opened.table.frozen()) : nil
     for entry in opened.manifest.segments {
-      guard let file = try open(StoreFile.segment(entry.number), "a segment that the manifest names") else {
-        table?.skip(0..<entry.pages, slot: entry.slot)
-        continue
+      let name = StoreFile.segment(entry.number)
+      let isThere = try skippingIfRemoved(name) { check throws(ByteStoreError) in
+        guard let file = try check.open(name, "a segment that the manifest names") else {
+          table?.skip(0..<entry.pages, slot: entry.slot)
+          return
+        }
+        defer { file.close() }
+        try check.checkSegment(file, entry, table: &table)
       }
-      defer { file.close() }
-      try checkSegment(file, entry, table: &table)
+      if !isThere { table?.skip(0..<entry.pages, slot: entry.slot) }
     }
     guard let table else { return }
     table.forEachMissing { ordinal, location in
@@ -108,8 +112,10 @@ extension Check {
     defer { table = pass.table }
     let slot = entry?.slot ?? 0
     try source.forEachEntry(slot: slot) { stored, location, bytes throws(ByteStoreError) in
+      if stored.offset == 0 { try checkStopped() }
       checkEntry(stored, location, bytes: bytes, pass: &pass, buffer: &buffer)
     } damaged: { pages, damage throws(ByteStoreError) in
+      try checkStopped()
       pass.isIntact = false
       report.add(damage)
       pass.table?.skip(pages, slot: slot)

@@ -1,7 +1,7 @@
 // Checks every byte of a store without changing it.
 //
-//   1. lock        lock the store without writing, or block flushes if it is open, so that no file is moved
-//                  or deleted
+//   1. lock        lock the store without writing, so that no file is moved or deleted; for an open store,
+//                  capture the files as of one commit
 //   2. names       report entries of another kind with the name of a store file
 //   3. manifest
 //   4. checkpoint  its header, every page, and the key directory that the pages form
@@ -10,6 +10,9 @@
 //   6. logs        header, every frame, the end (C9); each commit is applied to the key directory
 //   7. contents    contents that records name, verified against their digests
 //   8. leftovers   files that no manifest names
+//
+// Flushes of an open store continue. They remove files that their new manifest no longer names. If such a
+// file is missing, or was recycled while it was read, it is skipped: its live data is in other files by then.
 //
 // A finding never ends the check. Checks that depend on damaged bytes are skipped, so that one fault is
 // not reported a thousand times.
@@ -62,14 +65,18 @@ extension ByteStore {
     return check.report
   }
 
-  /// Checks this store while it is in use: its files at the last commit, and its key directory. Reads
-  /// and commits continue; flushes and a close wait.
+  /// Checks this store while it is in use: its files at the last commit, and its key directory. Reads,
+  /// commits and flushes continue. Throws `closed` soon after `isCancelled` returns true or the store begins
+  /// to close.
   package func check(
-    upperLayer: UpperLayerCheck = UpperLayerCheck(), progress: ((CheckProgress) -> Void)? = nil
+    upperLayer: UpperLayerCheck = UpperLayerCheck(), progress: ((CheckProgress) -> Void)? = nil,
+    isCancelled: @escaping () -> Bool = { false }
   ) throws(ByteStoreError) -> CheckReport {
     try withFilesInUse { files throws(ByteStoreError) in
       var check = Check(directory, lock, platform: platform, upperLayer: upperLayer, progress)
-      try check.run(files.manifest, logEnd: files.logEnd, table: files.table, mayHaveMore: files.isPoisoned)
+      check.isRemoved = { [self] in !namesFile($0) }
+      check.isStopped = { [self] in isClosing || isCancelled() }
+      try check.run(files)
       try check.checkBlobs()
       return check.report
     }
@@ -104,6 +111,10 @@ struct Check {
   let upperLayer: UpperLayerCheck
   private let progress: ((CheckProgress) -> Void)?
   private var bytesTotal: UInt64 = 0
+  /// Whether a flush of the open store has removed a file since the files were captured.
+  fileprivate var isRemoved: (_ name: String) -> Bool = { _ in false }
+  /// Whether the check must end early.
+  fileprivate var isStopped: () -> Bool = { false }
   /// The state that an open would have reached after the same steps.
   var opened: Opened
   /// Whether everything that the key directory needs is intact, so that checks against the key directory make
@@ -159,13 +170,13 @@ struct Check {
     report.quarantined = names.filter { StoreFile.quarantineParts(of: $0) != nil }
   }
 
-  /// Checks an open store at one commit. `table` is the key directory that readers use.
-  mutating func run(
-    _ manifest: Manifest, logEnd: LogHeader.LogEnd?, table: KeyDirectory, mayHaveMore: Bool
-  ) throws(ByteStoreError) {
-    opened.manifest = manifest
-    if let logEnd { opened.manifest.sealLastLog(at: logEnd) }
+  /// Checks an open store at one commit.
+  mutating func run(_ files: FilesInUse) throws(ByteStoreError) {
+    let table = files.table
+    opened.manifest = files.manifest
+    if let logEnd = files.logEnd { opened.manifest.sealLastLog(at: logEnd) }
     bytesTotal = manifest.bytes
+    try checkManifestFile()
     if let checkpoint = manifest.checkpoint { try checkPages(checkpoint) }
     opened.table = SharedKeyDirectory(table, opened.table.cache, path: directory.path)
     if hasTable { try loadTable(ofOpenStore: table) }
@@ -174,8 +185,10 @@ struct Check {
     try checkLogs(appliesCommits: false)
     if hasTable { try checkMemtable() }
     report.lastCommit = table.published
+    // The last commits of a skipped file are in other files.
+    guard report.filesSkipped == 0 else { return }
     let found = opened.last.sequence
-    let isValid = mayHaveMore ? found >= table.published : found == table.published
+    let isValid = files.isPoisoned ? found >= table.published : found == table.published
     guard !isValid, report.isSound else { return }
     report.add(
       Damage(
@@ -211,6 +224,30 @@ struct Check {
     }
   }
 
+  /// Runs `body`, which checks the file `name`. If it finds damage, but a flush has removed or recycled the
+  /// file meanwhile, skips the file: drops the findings and returns false.
+  mutating func skippingIfRemoved(
+    _ name: String, _ body: (inout Check) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) -> Bool {
+    let (before, hadTable) = (report, hasTable)
+    try body(&self)
+    let isUnchanged =
+      report.findings.count == before.findings.count
+      && report.findingsOmitted == before.findingsOmitted
+    guard !isUnchanged, isRemoved(name) else { return true }
+    let bytes = report.bytesVerified
+    report = before
+    report.bytesVerified = bytes
+    report.filesSkipped += 1
+    hasTable = hadTable
+    return false
+  }
+
+  /// Throws `closed` if the check must end early.
+  func checkStopped() throws(ByteStoreError) {
+    if isStopped() { throw .closed(directory: directory.path) }
+  }
+
   mutating func advance(_ bytes: UInt64, _ file: String) {
     report.bytesVerified += bytes
     progress?(
@@ -233,6 +270,19 @@ struct Check {
 
   private mutating func readManifest(_ names: [String]) throws(ByteStoreError) -> Manifest? {
     let what = "a manifest" + (names.first(where: ByteStore.provesStore).map { ", as there is \($0)" } ?? "")
+    return try readManifest(expecting: what)
+  }
+
+  /// Checks the manifest of an open store on disk, which may be newer than the captured one.
+  private mutating func checkManifestFile() throws(ByteStoreError) {
+    // A store that has had no commit yet may have no manifest.
+    guard !manifest.logs.isEmpty || manifest.checkpoint != nil else { return }
+    _ = try recordingDamage { check throws(ByteStoreError) in
+      try check.readManifest(expecting: "the manifest of an open store")
+    }
+  }
+
+  private mutating func readManifest(expecting what: String) throws(ByteStoreError) -> Manifest? {
     guard let file = try open(StoreFile.manifest, what) else { return nil }
     defer { file.close() }
     guard let bytes = try file.read(Manifest.bytesMax, at: 0) else {
@@ -256,7 +306,10 @@ struct Check {
     }
     let blobs = BlobStore(store: directory.path, BlobStore.Options(), platform: platform)
     for (id, place) in found ?? [] {
-      try recordingDamage { _ throws(ByteStoreError) in try blobs.verify(id, at: place) }
+      try recordingDamage { check throws(ByteStoreError) in
+        try blobs.verify(id, at: place, isCancelled: check.isStopped)
+      }
+      try checkStopped()
       advance(place.storedBytes, id.description)
     }
   }

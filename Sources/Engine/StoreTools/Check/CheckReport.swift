@@ -41,6 +41,8 @@ package struct CheckReport: Sendable, Equatable {
   package var quarantined: [String] = []
 
   package var files = 0
+  /// Files that flushes of the open store removed before they were checked.
+  package var filesSkipped = 0
   package var bytesVerified: UInt64 = 0
   /// The number of keys at the last commit, or as many as can be counted despite damage.
   package var keys = 0
