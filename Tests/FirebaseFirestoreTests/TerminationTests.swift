@@ -302,6 +302,7 @@ private struct Call: Sendable {
 
   private static let others = [
     Call("statistics") { _ = try await $0.statistics() },
+    Call("check") { _ = try await $0.check() },
     Call("backup") { try await $0.backup(to: FileManager.default.temporaryDirectory) },
     Call("evict") { try await $0.evict(collection: "a", olderThan: Date()) },
     Call("createIndex") { try await $0.createIndex(FirestoreIndex("a", [.ascending("n")])) },

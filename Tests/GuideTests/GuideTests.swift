@@ -65,6 +65,7 @@ import Testing
     #expect(try await server.health(of: shop) == "documents: 1")
     let backups = folder.url.appendingPathComponent("backups")
     try await server.backUp(shop, into: backups)
+    #expect(try await server.verify(shop))
     #expect(try Foundation.FileManager.default.contentsOfDirectory(atPath: backups.path).count == 1)
     let monday = folder.url.appendingPathComponent("monday")
     try await BackupGuide().backUp(shop, to: monday)

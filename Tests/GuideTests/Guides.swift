@@ -473,4 +473,13 @@ struct ServerGuide {
     let name = Date().ISO8601Format().replacing(":", with: "-")
     try await database.backup(to: folder.appendingPathComponent(name))
   }
+
+  func verify(_ database: Firestore) async throws -> Bool {
+    let report = try await database.check { progress in
+      print("\(progress.step): \(Int(100 * progress.fractionCompleted)) %")
+    }
+    for finding in report.findings { print(finding, "Lost:", finding.loss) }
+    for path in report.lostDocuments { print("cannot be read:", path) }
+    return report.isHealthy
+  }
 }

@@ -48,9 +48,11 @@ package protocol RecordComparison {
 }
 
 extension DocumentStore {
-  /// Throws if a document or an index page cannot be read.
+  /// Throws if a document or an index page cannot be read. Throws `closed` soon after `isCancelled` returns
+  /// true.
   package func agreement(
-    comparing comparison: inout some RecordComparison, progress: ((_ done: Int, _ total: Int) -> Void)? = nil
+    comparing comparison: inout some RecordComparison, progress: ((_ done: Int, _ total: Int) -> Void)? = nil,
+    isCancelled: () -> Bool = { false }
   ) throws(DocumentStoreError) -> StoreAgreement {
     let (snapshot, (names, indexes)) = try byteSnapshot { [indexes] in
       indexes.state.withLock { ($0.names, $0.indexes) }
@@ -59,7 +61,8 @@ extension DocumentStore {
     var agreement = StoreAgreement(indexes: indexes.count + (names == nil ? 0 : 1))
     var counts = indexes.map { _ in 0 }
     var problem: DocumentStoreError?
-    try readAll(snapshot) { ordinal, key, record in
+    try readAll(snapshot) { ordinal, key, record throws(ByteStoreError) in
+      if isCancelled() { throw .closed(directory: self.path) }
       guard problem == nil, DocumentKey.isOfDocument(key),
         let path = DocumentKey.decode(key)
       else { return }

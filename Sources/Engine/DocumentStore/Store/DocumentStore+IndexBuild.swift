@@ -352,7 +352,8 @@ extension DocumentStore {
 
   /// Calls `body` with every key, its ordinal, and its value.
   func readAll(
-    _ snapshot: Snapshot, _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Void
+    _ snapshot: Snapshot,
+    _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
   ) throws(DocumentStoreError) {
     try translatingErrors { () throws(ByteStoreError) in try snapshot.forEach(body) }
   }

@@ -20,15 +20,16 @@ extension DocumentStore {
     }
   }
 
-  /// Verifies all bytes and records of this store while it is in use.
+  /// Verifies all bytes and records of this store while it is in use. Throws `closed` soon after
+  /// `isCancelled` returns true.
   package func check(
-    progress: ((CheckProgress) -> Void)? = nil
+    progress: ((CheckProgress) -> Void)? = nil, isCancelled: @escaping () -> Bool = { false }
   ) throws(DocumentStoreError) -> CheckReport {
     try translatingErrors { () throws(ByteStoreError) in
       try RecordInspector(indexes.shapes).report { inspector throws(ByteStoreError) in
         try bytes.check(
           upperLayer: UpperLayerCheck(inspect: inspector.problem(of:_:), findBlobs: inspector.blobs),
-          progress: progress)
+          progress: progress, isCancelled: isCancelled)
       }
     }
   }
@@ -114,10 +115,19 @@ private final class RecordInspector: EntryJudge {
     }
     if let id = BlobRecord.id(path) { blobIDs.insert(id) }
     do throws(RecordError) {
-      try RecordCodec.check(value, table)
+      try check(value)
       return nil
     } catch {
       return problem(of: path, value, error: error)
+    }
+  }
+
+  private func check(_ record: RawSpan) throws(RecordError) {
+    do throws(RecordError) { try RecordCodec.check(record, table) } catch {
+      // Commits that came after this inspector was created may have added the shape to the open store.
+      guard RecordCodec.missingShape(error, in: record, shapes: table) != nil else { throw error }
+      table = shapes.table
+      try RecordCodec.check(record, table)
     }
   }
 
@@ -139,6 +149,7 @@ private final class RecordInspector: EntryJudge {
     _ value: ([UInt8]) throws(ByteStoreError) -> [UInt8]?
   ) throws(ByteStoreError) -> [(id: BlobID, place: BlobLocation)] {
     guard !hasMissedShape else { return [] }
+    table = shapes.table
     var blobs: [(id: BlobID, place: BlobLocation)] = []
     for id in blobIDs.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
       guard let record = try value(DocumentKey.encode(BlobRecord.path(id))),
@@ -153,6 +164,8 @@ private final class RecordInspector: EntryJudge {
   private func problem(ofShape id: Int, _ definition: RawSpan) -> String? {
     if let name = UndecodableEntry.name(ofShape: id, definition) { undecodable.add(name) }
     guard let shape = Shape(id: id, definition: definition) else { return "an invalid shape" }
+    // Commits that came after this inspector was created may have added the shape to the open store.
+    if !table.shapes.indices.contains(id) || table.shapes[id] == nil { table = shapes.table }
     if table.shapes.indices.contains(id), let known = table.shapes[id] {
       return known.names.areSameUTF8(as: shape.names) ? nil : "a shape that the store defines differently"
     }
