@@ -61,7 +61,8 @@ import Testing
     try withApp { app in
       let root = StoreLocation.xdgRoot(
         environment: ProcessInfo.processInfo.environment, home: NSHomeDirectory())
-      #expect(StoreLocation.directory(app: app, database: "(default)").hasPrefix(root + "/app-"))
+      let directory = StoreLocation.directory(app: app, database: "(default)")
+      #expect(directory.hasPrefix("\(root)/\(ProgramName.current)/app-"), "\(directory)")
     }
   }
   #endif

@@ -106,9 +106,10 @@ public final class FirebaseOptions: NSObject, NSCopying, Sendable {
     set { self[\.databaseURL] = newValue }
   }
 
-  /// The location of the stores. Nil, the default, means the platform's directory for such data:
-  /// `$XDG_DATA_HOME/dugout` or `~/.local/share/dugout`, and on Apple's systems `dugout` in Application
-  /// Support. Setting a URL that is not a directory of this machine traps.
+  /// The location of the stores. Nil, the default, means a directory with the name of the program, or with
+  /// its bundle identifier. It is in the platform's directory for such data: `$XDG_DATA_HOME/dugout` or
+  /// `~/.local/share/dugout`, and on Apple's systems `dugout` in Application Support. Setting a URL that is
+  /// not a directory of this machine traps.
   public var directory: URL? {
     get { self[\.directory] }
     set {

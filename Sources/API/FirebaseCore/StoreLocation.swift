@@ -1,7 +1,8 @@
 // The location of the store of an (app, database) pair.
 //
 //   directory  = root "/" app "/" project "/" database
-//   root       = FirebaseOptions.directory, or else the platform's data directory + "/dugout"
+//   root       = FirebaseOptions.directory, or else the platform's data directory + "/dugout/" program
+//   program    = the name of the program (ProgramName)
 //   app        = "(default)" for the default app, else component
 //   project    = component
 //   database   = component
@@ -15,7 +16,8 @@
 import Foundation
 
 package enum StoreLocation {
-  /// Returns an absolute path. Creates nothing on disk.
+  /// Returns an absolute path. Creates nothing on disk. If the options name no directory, the store may be in
+  /// the directory that earlier releases shared between all programs (`DefaultDirectory`).
   ///
   /// Traps for a name whose component exceeds the 255 bytes that file systems allow.
   package static func directory(app: FirebaseApp, database: String) -> String {
@@ -24,7 +26,11 @@ package enum StoreLocation {
       component("project id", app.projectID),
       component("database id", database),
     ]
-    return parts.reduce(app.directory?.path ?? defaultRoot, join)
+    if let directory = app.directory { return parts.reduce(directory.path, join) }
+    let (root, program) = (sharedRoot, ProgramName.current)
+    return DefaultDirectory(
+      own: parts.reduce(join(root, program), join), shared: parts.reduce(root, join)
+    ).path
   }
 
   private static func join(_ folder: String, _ name: String) -> String {
@@ -61,7 +67,9 @@ package enum StoreLocation {
 
   // MARK: The default location
 
-  private static var defaultRoot: String {
+  /// The directory that contains the directories of all programs. In earlier releases, it contained the
+  /// stores themselves.
+  private static var sharedRoot: String {
     #if canImport(Darwin)
     let folders = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)
     let support = folders.first?.path ?? NSHomeDirectory() + "/Library/Application Support"

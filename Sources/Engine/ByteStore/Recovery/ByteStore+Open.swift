@@ -149,6 +149,27 @@ extension ByteStore {
     func release() {}
   }
 
+  /// Whether a process has a store open.
+  package enum DirectoryUse: Equatable, Sendable {
+    case free
+    /// The process id of the holder is nil if it is unknown.
+    case held(by: Int32?)
+  }
+
+  /// Returns whether this process or another one has the store in a directory open. Writes nothing. A
+  /// directory that cannot be opened counts as free.
+  package static func use(of path: String, platform: Platform = .real) -> DirectoryUse {
+    guard let directory = try? platform.fileSystem.openDirectory(path),
+      let result = try? directory.lock(StoreFile.lock, .read)
+    else { return .free }
+    switch result {
+    case .acquired(let lock):
+      lock.release()
+      return .free
+    case .held(let holder): return .held(by: holder)
+    }
+  }
+
   static func takeLock(of directory: any OpenDirectory) throws(ByteStoreError) -> any DirectoryLock {
     try takeLock(of: directory, file: StoreFile.lock)
   }
