@@ -46,8 +46,8 @@ import Testing
     #expect(message(.failed(Self.evidence), "d", EIO) == "open of d failed: that is so (error 5).")
   }
 
-  /// Regression: for a file in a store, only this file was made the user's own. For a missing file, the advice
-  /// changed the owner of the directory above it, which can be a home directory.
+  /// Regression: for a file in a store, only this file was made the user's own. For a missing file, the
+  /// advice changed the owner of the directory above it, which can be a home directory.
   @Test func aFileOwnedByAnotherUserIsReported() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()
@@ -76,8 +76,8 @@ import Testing
     #expect(others.count == 3 && !others.contains { $0.contains("chown") }, "\(others)")
   }
 
-  /// Regression: the advice to change the mode of one file did not help, because a copy with the wrong mode has
-  /// it in all files. For a file whose mode allows everything, the advice was wrong.
+  /// Regression: the advice to change the mode of one file did not help, because a copy with the wrong mode
+  /// has it in all files. For a file whose mode allows everything, the advice was wrong.
   @Test func aModeThatDeniesItsOwnerIsReported() throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()

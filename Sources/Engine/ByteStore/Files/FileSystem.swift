@@ -34,8 +34,8 @@ package protocol OpenDirectory: Sendable {
   /// Takes the lock of this directory, or returns the current holder of the lock. Every opener locks the
   /// directory itself first, and then the lock file `name`. Without a name, only the directory is locked. A
   /// reader writes nothing: if the lock file does not exist, the reader locks only the directory, which also
-  /// excludes all other openers. If the file system has no locks, the reader gets a lock that excludes no other
-  /// opener.
+  /// excludes all other openers. If the file system has no locks, the reader gets a lock that excludes no
+  /// other opener.
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult
 }
 

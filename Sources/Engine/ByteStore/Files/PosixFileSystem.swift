@@ -184,8 +184,8 @@ private final class PosixDirectory: OpenDirectory {
 
   /// Locks the directory first and then the lock file. Before the first writer has run, there is no lock
   /// file, and a reader may not create one. The lock of the directory alone still lets such a reader exclude
-  /// later writers. On media where nothing can be locked, no writer can open the store, and a reader continues
-  /// without a lock.
+  /// later writers. On media where nothing can be locked, no writer can open the store, and a reader
+  /// continues without a lock.
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
     let place = unsafe openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard place >= 0 else { throw failure("open", nil) }
