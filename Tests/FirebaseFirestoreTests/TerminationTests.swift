@@ -155,8 +155,8 @@ import Testing
     await database.close()
   }
 
-  /// Four threads use an instance that is terminated at the same time. Every completion must be called once, with
-  /// a result or with an error of the termination.
+  /// Four threads use an instance that is terminated at the same time. Every completion must be called once,
+  /// with a result or with an error of the termination.
   @Test(arguments: ["used", "with a remote"]) func callsMayRaceWithTermination(kind: String) async throws {
     let wrong = Log()
     for _ in 0..<5 {

@@ -128,7 +128,8 @@ private struct BundleLoad: Sendable {
           return try load(data, into: view)
         },
         done: { result in
-          // Without a store, for example after the termination, the loading does not begin and reports nothing.
+          // Without a store, for example after the termination, the loading does not begin and reports
+          // nothing.
           if result.failure != nil, !hasBegun.withLock({ $0 }) { report(Progress(), .error) }
           done(result)
         })

@@ -68,8 +68,8 @@ extension Firestore {
   /// Terminates this instance. After this returns, listeners are no longer called, and the next `firestore()`
   /// creates a new instance.
   ///
-  /// Other threads may still use this instance, during the call and later. References, queries and batches can
-  /// still be created. Reads, writes and all other calls that can report an error fail with
+  /// Other threads may still use this instance, during the call and later. References, queries and batches
+  /// can still be created. Reads, writes and all other calls that can report an error fail with
   /// `failedPrecondition`. A listener that is added later receives this error once. `terminate` and
   /// `clearPersistence` succeed, and calls that cannot report an error have no effect.
   ///

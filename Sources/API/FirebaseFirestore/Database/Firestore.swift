@@ -39,7 +39,8 @@ public final class Firestore: NSObject, Sendable {
     private(set) var callbackQueue = DispatchQueue.main
     var client: (any FirestoreClient)?
     var isTerminated = false
-    /// The client for calls that come after the termination. It fails all of them. Nil until the first of them.
+    /// The client for calls that come after the termination. It fails all of them. Nil until the first of
+    /// them.
     var terminatedClient: (any FirestoreClient)?
     /// The teardown by which the app ends this instance; nil once the instance has ended.
     var teardown: FirebaseApp.Teardown?
@@ -61,8 +62,8 @@ public final class Firestore: NSObject, Sendable {
 
   // MARK: Settings
 
-  /// A copy of the settings. Settings can be changed until the first read or write. Later changes trap, except
-  /// after the termination: a terminated instance ignores them.
+  /// A copy of the settings. Settings can be changed until the first read or write. Later changes trap,
+  /// except after the termination: a terminated instance ignores them.
   public var settings: FirestoreSettings {
     get { FirestoreSettings(state.withLock { $0.settings }) }
     set {

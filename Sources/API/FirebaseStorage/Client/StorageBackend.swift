@@ -40,8 +40,8 @@ protocol StorageBackend: Sendable {
 
   // MARK: Objects
 
-  /// Looks up an object, at the remote if there is one, and calls `done` once. Does not block while the remote
-  /// answers. Without a remote, calls `done` before returning.
+  /// Looks up an object, at the remote if there is one, and calls `done` once. Does not block while the
+  /// remote answers. Without a remote, calls `done` before returning.
   func find(
     _ path: ObjectPath, in objects: ObjectStore, timeout: Int64,
     _ done: @escaping BackendAnswer<BlobSync.Found>)

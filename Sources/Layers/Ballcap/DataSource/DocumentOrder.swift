@@ -20,8 +20,8 @@ enum DocumentOrder<T: Object & DataRepresentable> {
 
 /// An element of a data source, and its document.
 ///
-/// This type, PlacedDocument and PlacedDocumentOrder are not generic. So the compiler specializes one list for
-/// all data sources, which is much faster than a generic list.
+/// This type, PlacedDocument and PlacedDocumentOrder are not generic. So the compiler specializes one list
+/// for all data sources, which is much faster than a generic list.
 struct ListedDocument {
   let element: Object
   /// The document that the query found. With `retrieve`, the element may belong to a different document.

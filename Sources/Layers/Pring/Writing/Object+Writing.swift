@@ -140,8 +140,8 @@ extension Object {
     }
   }
 
-  /// Reports that the database was terminated before the call. The objects in the app's batch receive the error,
-  /// too. The commit of an empty batch delivers the error on the callback queue.
+  /// Reports that the database was terminated before the call. The objects in the app's batch receive the
+  /// error, too. The commit of an empty batch delivers the error on the callback queue.
   private func reportTermination(
     of firestore: Firestore, _ batch: WriteBatch?, _ done: @escaping ((any Error)?) -> Void
   ) {
