@@ -16,6 +16,7 @@ public struct FirestoreCheckProgress: Hashable, Sendable {
     case documents
   }
 
+  /// The step that is running.
   public let step: Step
   /// The part of the step that is done, from 0 to 1. The step `files` may start again at 0 once.
   public let fractionCompleted: Double
