@@ -5,6 +5,7 @@
 
 import Ballcap
 import ObjectSync
+import Dispatch
 import DocumentStore
 import FirebaseFirestore
 import FirebaseStorage
@@ -495,6 +496,26 @@ struct ServerGuide {
   }
 
   func end(_ database: Firestore) async throws {
+    try await database.terminate()
+  }
+
+  func waitForSignal() async {
+    let (signals, continuation) = AsyncStream<Int32>.makeStream()
+    let sources = [SIGTERM, SIGINT].map { number in
+      // Without this call, the signal ends the process at once.
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { continuation.yield(number) }
+      source.resume()
+      return source
+    }
+    for await _ in signals { break }
+    for source in sources { source.cancel() }
+  }
+
+  func serve(_ database: Firestore, finishRequests: () async -> Void) async throws {
+    await waitForSignal()
+    await finishRequests()
     try await database.terminate()
   }
 
