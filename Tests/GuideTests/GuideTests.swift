@@ -96,6 +96,13 @@ import Testing
     try await guide.prepare(shop)
     let indexes = try await shop.indexes()
     #expect(indexes.contains { $0.hasPrefix("orders(state") }, "\(indexes)")
+    for (id, total) in [("1", 3), ("2", 4)] {
+      try await shop.document("orders/\(id)").setData(["customer": "ada", "total": total])
+    }
+    #expect(try await guide.turnover(of: shop) == 7)
+    for _ in 0..<2 { try await guide.migrate(shop) }
+    #expect(try shop.document("customers/ada").read()["turnover"] as? Int == 7)
+    #expect(try shop.document("settings/shop").read()["currency"] as? String == "CHF")
     #expect(guide.explain(FirestoreErrorCode(.dataLoss)) == "a file is damaged")
     // Without a remote, the outbox is empty.
     try await guide.cancelOrders(in: shop)

@@ -5,6 +5,7 @@
 
 import Ballcap
 import ObjectSync
+import Dispatch
 import DocumentStore
 import FirebaseFirestore
 import FirebaseStorage
@@ -118,6 +119,31 @@ struct BeyondFirestoreGuide {
     try await shop.backup(to: folder)
     print(try await shop.statistics().documentCount)
   }
+
+  func turnover(of shop: Firestore) async throws -> Int {
+    var total = 0
+    for try await order in shop.documents(in: shop.collection("orders"), pageSize: 1000) {
+      total += order["total"] as? Int ?? 0
+    }
+    return total
+  }
+
+  func migrate(_ shop: Firestore) async throws {
+    var migrator = Migrator()
+    migrator.registerMigration("currency") { transaction in
+      transaction.setData(["currency": "CHF"], forDocument: shop.document("settings/shop"), merge: true)
+    }
+    migrator.registerPagedMigration("turnover of customers", over: shop.collection("orders")) { batch, orders in
+      for order in orders {
+        let customer = shop.document("customers/\(order["customer"] ?? "unknown")")
+        let total = FieldValue.increment(Int64(order["total"] as? Int ?? 0))
+        batch.setData(["turnover": total], forDocument: customer, merge: true)
+      }
+    }
+    try await migrator.migrate(shop) { progress in
+      print("\(progress.migration): \(progress.documentCount) of \(progress.totalDocumentCount ?? 0)")
+    }
+  }
 }
 
 /// docs/guides/coming-from-ballcap.md
@@ -183,11 +209,15 @@ struct ComingFromSqliteGuide {
   }
 
   func splitNames(in database: Firestore) async throws {
-    let players = database.collection("players")
-    for document in try await players.getDocuments().documents where document["first"] == nil {
-      let words = (document["name"] as? String ?? "").split(separator: " ", maxSplits: 1).map(String.init)
-      try await document.reference.updateData(["first": words.first ?? "", "last": words.dropFirst().first ?? ""])
+    var migrator = Migrator()
+    migrator.registerPagedMigration("split names", over: database.collection("players")) { batch, players in
+      for player in players {
+        let words = (player["name"] as? String ?? "").split(separator: " ", maxSplits: 1).map(String.init)
+        let names = ["first": words.first ?? "", "last": words.dropFirst().first ?? ""]
+        batch.updateData(names, forDocument: player.reference)
+      }
     }
+    try await migrator.migrate(database)
   }
 }
 
@@ -466,6 +496,26 @@ struct ServerGuide {
   }
 
   func end(_ database: Firestore) async throws {
+    try await database.terminate()
+  }
+
+  func waitForSignal() async {
+    let (signals, continuation) = AsyncStream<Int32>.makeStream()
+    let sources = [SIGTERM, SIGINT].map { number in
+      // Without this call, the signal ends the process at once.
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { continuation.yield(number) }
+      source.resume()
+      return source
+    }
+    for await _ in signals { break }
+    for source in sources { source.cancel() }
+  }
+
+  func serve(_ database: Firestore, finishRequests: () async -> Void) async throws {
+    await waitForSignal()
+    await finishRequests()
     try await database.terminate()
   }
 

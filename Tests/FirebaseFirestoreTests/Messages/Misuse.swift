@@ -13,7 +13,8 @@ struct Misuse: Sendable {
   }
 
   static let all: [Misuse] =
-    paths + fieldPaths + data + writes + filters + documentIDs + orders + cursors + reads + lifecycle
+    paths + fieldPaths + data + writes + filters + documentIDs + orders + cursors + reads + migrations
+    + lifecycle
 
   // MARK: Paths
 
@@ -390,6 +391,44 @@ struct Misuse: Sendable {
     },
     Misuse("'count()' was not requested in the aggregation query.") {
       _ = try await $0.collection("a").aggregate([.average("n")]).getAggregation(source: .server).count
+    },
+    Misuse("Invalid page size: 0") { _ = $0.documents(in: $0.collection("a"), pageSize: 0) },
+    Misuse("Provided query is from a different Cloud Firestore instance.") {
+      _ = $0.documents(in: other.collection("a"))
+    },
+  ]
+
+  // MARK: Migrations
+
+  private static let migrations = [
+    Misuse("The name of a migration must not be empty.") { _ in
+      var migrator = Migrator()
+      migrator.registerMigration("") { _ in }
+    },
+    Misuse("The migration \"a\" is registered twice.") {
+      var migrator = Migrator()
+      migrator.registerMigration("a") { _ in }
+      migrator.registerPagedMigration("a", over: $0.collection("a")) { _, _ in }
+    },
+    Misuse("Invalid page size: 0") {
+      var migrator = Migrator()
+      migrator.registerPagedMigration("a", over: $0.collection("a"), pageSize: 0) { _, _ in }
+    },
+    Misuse("A paged migration cannot use limit(toLast:).") {
+      var migrator = Migrator()
+      migrator.registerPagedMigration("a", over: $0.collection("a").order(by: "n").limit(toLast: 1)) { _, _ in
+      }
+    },
+    Misuse("Provided query is from a different Cloud Firestore instance.") {
+      var migrator = Migrator()
+      migrator.registerPagedMigration("a", over: other.collection("a")) { _, _ in }
+      try await migrator.migrate($0)
+    },
+    Misuse("A write batch can no longer be used after commit has been called.") {
+      try await $0.document("a/b").setData([:])
+      var migrator = Migrator()
+      migrator.registerPagedMigration("a", over: $0.collection("a")) { batch, _ in try await batch.commit() }
+      try await migrator.migrate($0)
     },
   ]
 

@@ -175,15 +175,25 @@ public final class WriteBatch: NSObject, Sendable {
     through client: (any FirestoreClient)? = nil,
     _ finished: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
+    let collected = end()
+    // An invalid batch goes through the same queue as valid ones, so that its error is reported in commit
+    // order.
+    (client ?? firestore.client()).write(collected, finished: finished)
+  }
+
+  /// Ends the batch and returns its writes, for a caller that commits them with other writes. Throws the
+  /// error of the first invalid write. Traps if the batch was committed.
+  func takeWrites() throws -> [PendingMutation] { try end().get() }
+
+  /// Ends the batch and returns its writes, or the error of the first invalid write.
+  private func end() -> Result<[PendingMutation], any Error> {
     let collected = state.withLock { state -> Result<[PendingMutation], any Error>? in
       guard !state.isCommitted else { return nil }
       state.isCommitted = true
       return state.failure.map(Result.failure) ?? .success(state.mutations)
     }
     guard let collected else { Self.trapCommitted() }
-    // An invalid batch goes through the same queue as valid ones, so that its error is reported in commit
-    // order.
-    (client ?? firestore.client()).write(collected, finished: finished)
+    return collected
   }
 
   private static func trapCommitted() -> Never {

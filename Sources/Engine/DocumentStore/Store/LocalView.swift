@@ -99,6 +99,13 @@ public final class LocalView: Sendable {
     try store.recordsIfIndexed(query).map { Self.viewed($0, source) }
   }
 
+  /// Runs a query on a snapshot of the store.
+  package func documents(
+    _ query: StructuredQuery, in snapshot: StoreSnapshot, source: ReadSource = .default
+  ) throws(DocumentStoreError) -> ViewedDocuments {
+    Self.viewed(try snapshot.records(query), source)
+  }
+
   private static func viewed(_ records: [DocumentRecord], _ source: ReadSource) -> ViewedDocuments {
     let isFromCache = source == .cache
     return ViewedDocuments(

@@ -92,6 +92,13 @@ public final class StoreSnapshot: Sendable {
     return documents
   }
 
+  /// The result of a query as encoded records, for callers that decode only some fields.
+  package func records(_ query: StructuredQuery) throws(DocumentStoreError) -> [DocumentRecord] {
+    let records = try run(query) { run throws(DocumentStoreError) in try run.records() }
+    if case .last = query.limit { return records.reversed() }
+    return records
+  }
+
   /// The number of documents in the result.
   public func count(_ query: StructuredQuery) throws(DocumentStoreError) -> Int {
     try run(query) { run throws(DocumentStoreError) in try run.count() }

@@ -1,7 +1,11 @@
-// An offline-first backend: JSON over HTTP on this machine, with all data in a store in a directory.
+// An offline-first backend: JSON over HTTP, with all data in a store in a directory.
 //
-//   backend DIRECTORY [PORT]        the default port 0 is any free port; the first line of output names it
+//   backend DIRECTORY [PORT [ADDRESS]]
 //
+//   The default port 0 is any free port; the first line of output names it. The default address 127.0.0.1
+//   serves this machine only.
+//
+//   GET /health            the number of documents, if the database can be read
 //   GET /notes             all notes, the newest first; with ?tag=TAG, those with the tag
 //   GET /notes/ID          one note
 //   PUT /notes/ID          creates or replaces a note; the body is {"text": "…", "tags": ["…"]}
@@ -19,21 +23,22 @@ import Foundation
 struct Backend {
   static func main() async {
     let words = CommandLine.arguments
-    guard (2...3).contains(words.count), let port = UInt16(words.count > 2 ? words[2] : "0") else {
-      fail("usage: backend DIRECTORY [PORT]", 2)
+    guard (2...4).contains(words.count), let port = UInt16(words.count > 2 ? words[2] : "0") else {
+      fail("usage: backend DIRECTORY [PORT [ADDRESS]]", 2)
     }
+    let address = words.count > 3 ? words[3] : "127.0.0.1"
     do {
-      try await run(URL(fileURLWithPath: words[1]), port)
+      try await run(URL(fileURLWithPath: words[1]), address, port)
     } catch {
       fail(error.localizedDescription, 1)
     }
   }
 
-  private static func run(_ folder: URL, _ port: UInt16) async throws {
+  private static func run(_ folder: URL, _ address: String, _ port: UInt16) async throws {
     let firestore = try Firestore.open(at: folder)
     let notes = NotesResource(firestore)
-    let server = try HTTPServer(port: port) { await notes.answer($0) }
-    show("http://127.0.0.1:\(server.port)/notes")
+    let server = try HTTPServer(address: address, port: port) { await notes.answer($0) }
+    show("http://\(address):\(server.port)/notes")
     for await signal in Signals.stream([SIGTERM, SIGINT]) {
       show("signal \(signal): ending")
       break

@@ -35,7 +35,7 @@ struct HTTPResponse: Sendable {
   ]
 }
 
-/// Listens on the loopback interface only. A connection occupies a thread of a queue while its bytes are read
+/// Listens on one address. A connection occupies a thread of a queue while its bytes are read
 /// or written, but occupies no thread while the response is computed.
 final class HTTPServer: Sendable {
   typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
@@ -51,8 +51,9 @@ final class HTTPServer: Sendable {
   /// Counts the requests in progress.
   private let inProgress = DispatchGroup()
 
-  init(port: UInt16, _ handler: @escaping Handler) throws {
-    (listener, self.port) = try Self.listen(port)
+  /// Port 0 is any free port. The address 0.0.0.0 stands for all interfaces of the machine.
+  init(address: String, port: UInt16, _ handler: @escaping Handler) throws {
+    (listener, self.port) = try Self.listen(address, port)
     source = DispatchSource.makeReadSource(
       fileDescriptor: listener, queue: DispatchQueue(label: "backend.accept"))
     source.setEventHandler { [unowned self] in
@@ -71,7 +72,11 @@ final class HTTPServer: Sendable {
     await withCheckedContinuation { done in inProgress.notify(queue: .global()) { done.resume() } }
   }
 
-  private static func listen(_ port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
+  private static func listen(_ host: String, _ port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw POSIXError(.EADDRNOTAVAIL) }
     #if canImport(Glibc)
     let stream = Int32(SOCK_STREAM.rawValue)
     #else
@@ -81,10 +86,6 @@ final class HTTPServer: Sendable {
     guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
     var yes: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     let failed = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in

@@ -18,13 +18,18 @@ struct NewNote: Decodable {
 }
 
 struct NotesResource: Sendable {
+  private let firestore: Firestore
   private let notes: CollectionReference
 
-  init(_ firestore: Firestore) { notes = firestore.collection("notes") }
+  init(_ firestore: Firestore) {
+    self.firestore = firestore
+    notes = firestore.collection("notes")
+  }
 
   func answer(_ request: HTTPRequest) async -> HTTPResponse {
     do {
       switch (request.method, request.path.count) {
+      case ("GET", 1) where request.path[0] == "health": return try await health()
       case ("GET", 1) where request.path[0] == "notes": return try await list(tag: request.query["tag"])
       case ("GET", 2) where request.path[0] == "notes": return try await get(request.path[1])
       case ("PUT", 2) where request.path[0] == "notes": return try await put(request.path[1], request.body)
@@ -42,6 +47,11 @@ struct NotesResource: Sendable {
       let isMistake = FirestoreErrorCode.invalidArgument ~= error
       return .problem(isMistake ? 400 : 500, error.localizedDescription)
     }
+  }
+
+  /// Fails if the database cannot be read.
+  private func health() async throws -> HTTPResponse {
+    .json(200, ["documents": try await firestore.statistics().documentCount])
   }
 
   private func list(tag: String?) async throws -> HTTPResponse {

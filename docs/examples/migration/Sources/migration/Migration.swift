@@ -4,9 +4,9 @@
 //   dugout import DIRECTORY firestore_export      an export written by the Firestore emulator, or your own
 //   migration DIRECTORY
 //
-// Customers get the sum of their orders, and one name field instead of two. The migration can be
-// repeated and interrupted at any time: it converts each customer in one commit, and skips converted
-// customers.
+// Customers get the sum of their orders, and one name field instead of two. The program can be repeated and
+// interrupted at any time: the database records which pages of documents have been converted, in the commits
+// that convert them.
 
 import FirebaseFirestore
 
@@ -14,13 +14,14 @@ import FirebaseFirestore
 struct OldCustomer: Codable {
   var first: String
   var last: String
+  /// Written by the first migration, for customers with orders.
+  var total: Double?
 }
 
 /// The new form.
 struct Customer: Codable {
   var name: String
   var total: Double
-  var version = 2
 }
 
 struct Order: Codable {
@@ -51,29 +52,52 @@ struct Migration {
 
   private static func run(_ folder: URL) async throws {
     let firestore = try Firestore.open(at: folder)
-    let customers = firestore.collection("customers")
-    let totals = try await totals(of: firestore.collection("orders"))
     var moved = 0
-    for document in try await customers.getDocuments().documents where document["version"] == nil {
-      let old = try document.data(as: OldCustomer.self)
-      let new = Customer(name: "\(old.first) \(old.last)", total: totals[document.reference.path] ?? 0)
-      try await document.reference.setData(Firestore.Encoder().encode(new))
-      moved += 1
+    try await migrator(of: firestore).migrate(firestore) { progress in
+      if progress.migration == Self.newForm { moved = progress.documentCount }
     }
     print("\(moved) customers brought to the new form.")
     try await firestore.createIndex(FirestoreIndex("customers", [.descending("total")]))
+    let customers = firestore.collection("customers")
     let best = try await customers.typed(Customer.self).order(by: \.total, descending: true).limit(to: 3)
       .get()
     for customer in best { print("\(customer.name): \(customer.total)") }
+    print("All customers: \(try await sum(of: customers))")
     try await firestore.terminate()
   }
 
-  /// The sum of each customer's orders, keyed by the path of the customer. References in an export name the
-  /// project that was exported, but the paths in them are unchanged.
-  private static func totals(of orders: CollectionReference) async throws -> [String: Double] {
-    try await orders.getDocuments().documents.reduce(into: [:]) { totals, document in
-      let order = try document.data(as: Order.self)
-      totals[order.customer.path, default: 0] += order.total
+  private static let newForm = "one name"
+
+  /// The migrations, in the order in which they run. New versions of a program append theirs.
+  private static func migrator(of firestore: Firestore) -> Migrator {
+    var migrator = Migrator()
+    // Each order is added once, because the position after a page is committed together with the page.
+    migrator.registerPagedMigration("totals", over: firestore.collection("orders")) { batch, orders in
+      for document in orders {
+        let order = try document.data(as: Order.self)
+        // References in an export name the project that was exported, but the paths in them are unchanged.
+        let customer = firestore.document(order.customer.path)
+        // The customer of an old order may have been deleted.
+        guard try await customer.getDocument().exists else { continue }
+        batch.updateData(["total": FieldValue.increment(order.total)], forDocument: customer)
+      }
     }
+    migrator.registerPagedMigration(newForm, over: firestore.collection("customers")) { batch, customers in
+      for document in customers {
+        let old = try document.data(as: OldCustomer.self)
+        let new = Customer(name: "\(old.first) \(old.last)", total: old.total ?? 0)
+        try batch.setData(from: new, forDocument: document.reference)
+      }
+    }
+    return migrator
+  }
+
+  /// The sum of all customers in one state of the database, with one page of customers in memory.
+  private static func sum(of customers: CollectionReference) async throws -> Double {
+    var sum = 0.0
+    for try await document in customers.firestore.documents(in: customers, pageSize: 1000) {
+      sum += try document.data(as: Customer.self).total
+    }
+    return sum
   }
 }
