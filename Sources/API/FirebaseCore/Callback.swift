@@ -40,4 +40,12 @@ extension DispatchQueue {
       self.async { callback(answer.value) }
     }
   }
+
+  /// Returns a closure that passes the error of a result to `completion` on this queue; nil if the result is a
+  /// success.
+  package func passingError<Failure: Error>(
+    to completion: (((any Error)?) -> Void)?
+  ) -> @Sendable (Result<Void, Failure>) -> Void {
+    passing { (_: Void?, error) in completion?(error) }
+  }
 }

@@ -193,11 +193,7 @@ extension FirestoreClient {
     case .success(let query): return listen(to: query, rules, on: queue, making: snapshots, handler: handler)
     case .failure(let error):
       let listening = addListener()
-      queue.async {
-        listening.call { handler(.failure(error)) }
-        // The removal ends loops over the snapshots, which must receive the error first.
-        listening.remove()
-      }
+      listening.deliver(.failure(error), on: queue, to: handler)
       return listening
     }
   }

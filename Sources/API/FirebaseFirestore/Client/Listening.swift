@@ -41,6 +41,18 @@ package final class Listening: NSObject, Sendable {
     return true
   }
 
+  /// Calls `handler` with a result on `queue`, unless the listener is removed first. An error ends the
+  /// listening after the call: the removal also ends loops over the results, and these loops must receive the
+  /// error first.
+  func deliver<Value: Sendable>(
+    _ result: Result<Value, any Error>, on queue: DispatchQueue, to handler: @escaping Answer<Value>
+  ) {
+    queue.async { [self] in
+      guard call({ handler(result) }) else { return }
+      if case .failure = result { remove() }
+    }
+  }
+
   /// Stores `registration`, a closure that removes the listener from the store. Calls the closure at once if
   /// the listener was already removed.
   func attach(_ registration: @escaping @Sendable () -> Void) {

@@ -181,13 +181,10 @@ final class LocalClient: FirestoreClient {
     let listening = listeners.add()
     guard value != nil || isOver else { return listening }
     store.runInOrder { view in
-      queue.async {
-        switch view {
-        case .success: listening.call { if let value { handler(.success(value)) } }
-        case .failure(let error):
-          listening.call { handler(.failure(FirestoreErrors.translate(error))) }
-          listening.remove()
-        }
+      switch view {
+      case .success: if let value { listening.deliver(.success(value), on: queue, to: handler) }
+      case .failure(let error):
+        listening.deliver(.failure(FirestoreErrors.translate(error)), on: queue, to: handler)
       }
     }
     return listening

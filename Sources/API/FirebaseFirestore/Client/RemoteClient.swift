@@ -300,12 +300,7 @@ final class RemoteClient: FirestoreClient {
     begin: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> @Sendable () -> Void
   ) -> Listening {
     let listening = listeners.add()
-    let deliver: Answer<Value> = { result in
-      queue.async {
-        guard listening.call({ handler(result) }) else { return }
-        if case .failure = result { listening.remove() }
-      }
-    }
+    let deliver: Answer<Value> = { listening.deliver($0, on: queue, to: handler) }
     runInOrder { driver in
       guard !listening.isRemoved else { return }
       switch driver {

@@ -33,13 +33,7 @@ extension Firestore {
   }
 
   private func send(_ event: SyncEvent, _ completion: (((any Error)?) -> Void)?) {
-    let callback = Callback<(any Error)?> { completion?($0) }
-    let queue = callbackQueue
-    client().send(event) { result in
-      queue.async {
-        if case .failure(let error) = result { callback(error) } else { callback(nil) }
-      }
-    }
+    client().send(event, callbackQueue.passingError(to: completion))
   }
 
   // MARK: Waiting
@@ -48,13 +42,7 @@ extension Firestore {
   /// a remote, waits until the remote has answered these writes. Fails with `cancelled` if the user changes
   /// in the meantime.
   public func waitForPendingWrites(completion: @escaping ((any Error)?) -> Void) {
-    let callback = Callback<(any Error)?> { completion($0) }
-    let queue = callbackQueue
-    client().waitForPendingWrites { result in
-      queue.async {
-        if case .failure(let error) = result { callback(error) } else { callback(nil) }
-      }
-    }
+    client().waitForPendingWrites(callbackQueue.passingError(to: completion))
   }
 
   /// Returns once all writes issued before this call are acknowledged.
