@@ -146,7 +146,7 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func anInterruptedPagedMigrationGoesOnAfterItsLastPage() async throws {
+  @Test func anInterruptedPagedMigrationResumesAfterItsLastPage() async throws {
     let database = try TestDatabase()
     try await create(8, in: database.firestore)
     var migrator = Migrator()

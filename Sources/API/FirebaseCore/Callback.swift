@@ -41,8 +41,8 @@ extension DispatchQueue {
     }
   }
 
-  /// Returns a closure that passes the error of a result to `completion` on this queue; nil if the result is a
-  /// success.
+  /// Returns a closure that passes the error of a result to `completion` on this queue; nil if the result is
+  /// a success.
   package func passingError<Failure: Error>(
     to completion: (((any Error)?) -> Void)?
   ) -> @Sendable (Result<Void, Failure>) -> Void {

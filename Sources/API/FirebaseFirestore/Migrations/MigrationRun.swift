@@ -48,7 +48,7 @@ struct MigrationRun: Sendable {
             migration: steps[index].name, number: index + 1, migrationCount: steps.count, pageCount: 0,
             documentCount: 0, totalDocumentCount: nil, isCompleted: true))
       case .pages(let pages):
-        try await PagedMigrationRun(self, index, pages).run(on: store, progress)
+        try await PagedMigrationRun(self, index, pages: pages).run(on: store, progress)
       }
     }
   }

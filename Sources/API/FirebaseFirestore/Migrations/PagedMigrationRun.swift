@@ -16,7 +16,7 @@ struct PagedMigrationRun: Sendable {
   private let query: StructuredQuery
   private let order: String
 
-  init(_ run: MigrationRun, _ index: Int, _ pages: Migrator.Step.Pages) throws {
+  init(_ run: MigrationRun, _ index: Int, pages: Migrator.Step.Pages) throws {
     self.run = run
     self.index = index
     self.pages = pages

@@ -34,7 +34,7 @@ extension Firestore {
       ProgrammerError.trap("Provided query is from a different Cloud Firestore instance.")
     }
     guard pageSize > 0 else { ProgrammerError.trap("Invalid page size: \(pageSize)") }
-    return Query.DocumentsSequence(query, pageSize: pageSize, consistency)
+    return Query.DocumentsSequence(query, pageSize: pageSize, consistency: consistency)
   }
 }
 
@@ -65,14 +65,14 @@ extension Query {
     private let pageSize: Int
     private let consistency: Consistency
 
-    fileprivate init(_ query: Query, pageSize: Int, _ consistency: Consistency) {
+    fileprivate init(_ query: Query, pageSize: Int, consistency: Consistency) {
       self.query = query
       self.pageSize = pageSize
       self.consistency = consistency
     }
 
     public func makeAsyncIterator() -> Iterator {
-      Iterator(PageReader(query, pageSize: pageSize, consistency))
+      Iterator(PageReader(query, pageSize: pageSize, consistency: consistency))
     }
 
     /// An iterator that returns one document after the other.
@@ -125,7 +125,7 @@ private struct PageReader {
   /// Nil before the first page, and in live mode.
   private var snapshot: StoreSnapshot?
 
-  init(_ query: Query, pageSize: Int, _ consistency: Query.DocumentsSequence.Consistency) {
+  init(_ query: Query, pageSize: Int, consistency: Query.DocumentsSequence.Consistency) {
     self.query = query
     self.pageSize = pageSize
     self.consistency = consistency
