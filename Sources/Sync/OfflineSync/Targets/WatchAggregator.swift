@@ -74,7 +74,7 @@ struct WatchAggregator {
       case .added:
         states[id, default: TargetState()].noteResponse()
         // Earlier messages referred to an earlier watch of the target.
-        if states[id]?.isPending == false { states[id]?.startOver() }
+        if states[id]?.isPending == false { startOver(id, context) }
         states[id]?.take(token)
       case .removed:
         states[id, default: TargetState()].noteResponse()
@@ -90,6 +90,16 @@ struct WatchAggregator {
 
   private func isActive(_ id: TargetID, _ context: WatchContext) -> Bool {
     context.targets[id] != nil && states[id]?.isPending != true
+  }
+
+  private mutating func startOver(_ id: TargetID, _ context: WatchContext) {
+    states[id]?.startOver()
+    // Without a token, the remote sends the whole target. The documents that it does not send have left the
+    // target, and no message says so.
+    guard let target = context.targets[id], target.resumeToken.isEmpty, target.readTime == .none else {
+      return
+    }
+    for path in context.remoteKeys(id) { remove(path, nil, from: id, context: context) }
   }
 
   private mutating func reset(_ id: TargetID, _ context: WatchContext) {
