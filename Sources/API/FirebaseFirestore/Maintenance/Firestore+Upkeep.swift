@@ -56,12 +56,13 @@ extension Firestore {
   /// deleted documents. Documents that change while this runs stay. Documents whose update time lies in the
   /// future stay too; a bundle can contain such times if it was created with a fast clock. With a remote,
   /// only the cache is affected, and documents that a listener sees or that have pending writes stay. Throws
-  /// `invalidArgument` for a date after the year 9999, and for a date that is not a number.
+  /// `invalidArgument` for an invalid path, for a date after the year 9999, and for a date that is not a
+  /// number.
   @discardableResult
   nonisolated(nonsending)
     public func evict(collection: String, olderThan date: Date) async throws -> Int
   {
-    let query = try self.collection(collection).runnable
+    let query = try Validation.run { try self.collection(collection).runnable }
     if let problem = Timestamp.problem(date: date) {
       // No document was changed before the year 1.
       if date < Date() { return 0 }
