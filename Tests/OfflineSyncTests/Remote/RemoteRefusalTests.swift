@@ -193,7 +193,7 @@ import Testing
     #expect(try engine.local.remoteKeys(of: id) == [path("a")])
     let limbo = try #require(engine.activeLimbo[path("gone")], "it is requested individually")
     _ = try engine.handle(.watchChanged(.target(.added, [limbo]), .none))
-    #expect(told(try finish(engine, limbo, token: [3], at: 3000)) == ["1: a"])
+    #expect(listenerEvents(try finish(engine, limbo, token: [3], at: 3000)) == ["1: a"])
   }
 
   /// The remote has sent the complete target, but the target's only document was refused. The refusal does

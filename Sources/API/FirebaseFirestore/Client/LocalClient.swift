@@ -21,6 +21,8 @@ final class LocalClient: FirestoreClient {
   let store: ClientStore
   private let listeners = ListenerRegistry()
   private let announcements = SyncAnnouncements()
+  /// Transactions, which may wait for other transactions.
+  private let requests = PendingRequests()
 
   convenience init(_ place: StoreAddress, _ durability: StoreDurability) {
     self.init(
@@ -44,6 +46,7 @@ final class LocalClient: FirestoreClient {
 
   func close(_ mayClose: DispatchSemaphore) {
     stopListeners()
+    requests.endAll()
     store.close(mayClose)
   }
 
@@ -74,7 +77,7 @@ final class LocalClient: FirestoreClient {
   }
 
   func beginTransactions(_ view: LocalView) -> any TransactionAttempts {
-    LocalTransactionAttempts(store: view.store)
+    LocalTransactionAttempts(view.store, requests: requests)
   }
 
   // MARK: Reading

@@ -62,8 +62,9 @@ extension Firestore {
   /// `clearPersistence` succeed, and calls that cannot report an error have no effect.
   ///
   /// Operations issued before this call complete in the background: reads, transactions and writes call their
-  /// completions. Operations that wait for a remote fail, and so do bundles whose stream has not ended. Then
-  /// the store is closed, and `completion` is called. A transaction's block must not wait for `completion`.
+  /// completions. Operations that wait for a remote fail, and so do transactions that wait for other
+  /// transactions and bundles whose stream has not ended. Then the store is closed, and `completion` is
+  /// called. A transaction's block must not wait for `completion`.
   ///
   /// With a remote, each unanswered write completes with `cancelled`; in Firestore, its completion would
   /// never be called. The write stays in the outbox, and the next instance sends it.

@@ -36,6 +36,7 @@ public final class DocumentStore: Sendable {
     public var automaticIndexBytesMax: Int?
     /// Hooks for tests that schedule threads from a random source.
     package var pauses: (any StorePauses)?
+    package var transactionLocks = TransactionLockLimits()
 
     /// Creates options for a durable, writable store that is created if missing.
     public init() {}
@@ -50,6 +51,7 @@ public final class DocumentStore: Sendable {
   private let indexCreation: Locked<Bool>
   package let clock: any StoreClock
   let pipeline: CommitPipeline
+  package let locks: TransactionLocks
   let publications: Publications
   let live: LiveQueries
   let feedWakers = Locked<[WeakWaker]>([])
@@ -76,6 +78,8 @@ public final class DocumentStore: Sendable {
     self.clock = clock
     pipeline = CommitPipeline(
       bytes, layer, feed: settings.feed, durability: options.durability, clock: clock, pauses: options.pauses)
+    locks = TransactionLocks(
+      directory: bytes.path, limits: options.transactionLocks, clock: clock, pauses: options.pauses)
     timeToLive = Locked(TimeToLiveState(policies: settings.policies))
     timeToLiveClock = TimeToLiveClock(clock)
     publications = layer.publications
@@ -165,6 +169,7 @@ public final class DocumentStore: Sendable {
   /// calls.
   public func close() throws(DocumentStoreError) {
     live.end()
+    locks.close()
     stopSweeping()
     try translatingErrors { () throws(ByteStoreError) in try bytes.close() }
   }
