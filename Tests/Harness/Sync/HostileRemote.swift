@@ -73,8 +73,8 @@ final class HostileRemote: Remote, @unchecked Sendable {
       let states: [WatchChange.TargetState] = [.added, .removed, .reset, .noChange]
       var state = states[invalidSource.random.below(4)]
       // A reset directly before a true `current` says that the target is empty. If it is the target of one
-      // document, that is plausible: a remote says the same of a deleted document, and the client then ignores
-      // all older versions of it.
+      // document, that is plausible: a remote says the same of a deleted document, and the client then
+      // ignores all older versions of it.
       if state == .reset, case .target(.current, _, _, _) = change { state = .noChange }
       return [.changed(.target(state, ids(of: change)), .none), truth]
     case .filterCount:

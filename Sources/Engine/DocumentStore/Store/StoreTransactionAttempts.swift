@@ -17,7 +17,7 @@ package final class StoreTransactionAttempts: Sendable {
     /// The number of the first attempt, which is the transaction's age.
     var age: LockTable.Age?
     var ticket: LockTicket?
-    /// What the attempts that lost a race have touched.
+    /// The keys that the attempts have touched that lost a race.
     var touched: Set<RecordKey> = []
     /// Whether the last attempt has lost a race.
     var hasLost = false
