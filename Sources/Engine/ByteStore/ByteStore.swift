@@ -32,6 +32,10 @@ package final class ByteStore: Sendable {
     /// Opens the store without changing anything in the directory. Commits and flushes throw `readOnly`. The
     /// directory is still locked, so other openers are excluded.
     package var isReadOnly = false
+    /// Opens the store beside a writer, which may be another process or this one. Takes no lock that a writer
+    /// waits for, and changes nothing in the directory. The store shows commits that are known to be on stable
+    /// storage; `follow` adds those that the writer has made since.
+    package var isReader = false
     /// Determines how `performMaintenance()` is called.
     package var maintenance = Maintenance.inBackground(afterMilliseconds: 50)
     /// The upper layer. Its pages are part of checkpoints.
@@ -69,6 +73,10 @@ package final class ByteStore: Sendable {
   let state: Locked<State>
   let writer: Locked<Writer>
   let snapshots = SnapshotRegistry()
+  /// The position in the writer's files; nil if this store is not a reader.
+  let reader: Locked<ReaderState>?
+  /// The readers' lock, by which a writer learns of readers before it recycles a log.
+  let readerLock: (any ReaderLock)?
   /// Storage for contents that are too large for values. Each content has its own file.
   package let blobs: BlobStore
   /// The replayed commits that the upper layer has not processed yet.
@@ -218,6 +226,8 @@ package final class ByteStore: Sendable {
     generation = ProcessGeneration.current
     table = opened.table
     recovered = Locked(opened.recovered)
+    reader = opened.reader.map { Locked($0) }
+    readerLock = opened.readerLock
     state = Locked(State())
     writer = Locked(
       Writer(

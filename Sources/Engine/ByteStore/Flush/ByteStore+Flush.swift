@@ -575,6 +575,9 @@ extension ByteStore {
   /// allocated space is faster than allocating new space.
   private func recycle(_ logs: [Manifest.Log]) -> LogNumber? {
     guard let log = logs.max(by: { $0.capacity < $1.capacity }) else { return nil }
+    // A reader may still read the log. If it is deleted instead, its bytes stay until the reader closes it.
+    // A reader that comes later finds a manifest that does not name the log.
+    guard readerLock?.isShared() == false else { return nil }
     let isWanted = writer.withLock { writer in
       guard case .none = writer.recycledLog, let current = writer.log,
         log.capacity >= capacity(for: [], previousLength: current.header.capacity)

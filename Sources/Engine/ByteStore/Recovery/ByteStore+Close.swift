@@ -14,6 +14,7 @@ extension ByteStore {
       writer.log = nil
     }
     lock.release()
+    readerLock?.release()
   }
 
   /// Fails the queued commits, because no leader will dequeue them any more.

@@ -319,6 +319,23 @@ final class LiveQueries: CommitObserver {
     return hasReloaded
   }
 
+  /// Runs the queries of all views again, because the store has changed by more than queued commits.
+  func reload() {
+    state.withLock { state in
+      guard let source = state.source else { return }
+      for view in state.views.values.sorted(by: { $0.number < $1.number }) {
+        view.timeShown = state.time
+        view.restartLoading()
+        do throws(DocumentStoreError) {
+          try loadSynchronously(view, &state, source: source)
+        } catch {
+          fail(view, error, state: &state)
+        }
+        report(view, state.time)
+      }
+    }
+  }
+
   /// Refills a view whose limit needs more documents. The answer may include commits that have not been taken
   /// from the queue yet. The view ignores these commits when they are taken.
   private func reload(_ view: LiveView, shownAt time: StoredTimestamp?, state: inout State) {

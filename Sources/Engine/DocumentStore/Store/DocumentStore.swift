@@ -16,8 +16,9 @@ public final class DocumentStore: Sendable {
   public struct Options: Sendable {
     /// Whether to create the store if the directory has none.
     public var createsIfMissing = true
-    /// Whether to leave the directory unchanged. Commits then throw `failedPrecondition`, and queries build
-    /// their indexes in memory. A read-only store can also be open only once at a time.
+    /// Whether to read the store beside a writer, which may be another process or this one. Commits then throw
+    /// `failedPrecondition`, queries build their indexes in memory, and nothing in the directory changes. Any
+    /// number of readers can have the store open. `refresh()` shows what the writer has committed since.
     public var isReadOnly = false
     /// Initial value of `DocumentStore.createsIndexes`.
     public var createsIndexes = true
@@ -46,6 +47,7 @@ public final class DocumentStore: Sendable {
   public let path: String
 
   package let bytes: ByteStore
+  let layer: CommitLayer
   let indexes: IndexSet
   package let options: Options
   private let indexCreation: Locked<Bool>
@@ -59,6 +61,8 @@ public final class DocumentStore: Sendable {
   let trimming = Locked(Turn())
   /// Held while a feed consumer is registered, removed or moved, until the change is durable.
   let consumerChanges = Locked(Turn())
+  /// Held while a reader takes over the writer's commits.
+  let refreshing = Locked(Turn())
   let timeToLive: Locked<TimeToLiveState>
   let timeToLiveClock: TimeToLiveClock
   package let attachments = StoreAttachments()
@@ -76,6 +80,7 @@ public final class DocumentStore: Sendable {
     self.options = options
     indexCreation = Locked(options.createsIndexes)
     self.clock = clock
+    self.layer = layer
     pipeline = CommitPipeline(
       bytes, layer, feed: settings.feed, durability: options.durability, clock: clock, pauses: options.pauses)
     locks = TransactionLocks(
@@ -100,7 +105,7 @@ public final class DocumentStore: Sendable {
   }
 
   /// The store's settings, kept outside documents.
-  private struct Settings {
+  struct Settings {
     var feed: FeedLedger
     var policies: [String: StoredFieldPath]
 
@@ -137,7 +142,7 @@ public final class DocumentStore: Sendable {
     if options.isReadOnly { options.maintenance = .manual }
     var byteOptions = ByteStore.Options()
     byteOptions.createsIfMissing = options.createsIfMissing
-    byteOptions.isReadOnly = options.isReadOnly
+    byteOptions.isReader = options.isReadOnly
     byteOptions.maintenance = options.maintenance
     byteOptions.blobs = options.blobs
     byteOptions.cacheBytesMax = options.cacheBytesMax
