@@ -78,6 +78,9 @@ package struct Statistics: Sendable {
   package var damagedSegments: [DamagedSegment]
   package var durability: DurabilityReport
   package var writing: Writing
+
+  /// The number of commits that are only in the WAL.
+  package var commitsSinceFlush: UInt64 { lastCommit.value - (checkpoint?.sequence.value ?? 0) }
 }
 
 extension ByteStore {
@@ -121,7 +124,10 @@ extension ByteStore {
 }
 
 extension Statistics.Segments {
-  fileprivate init(of table: KeyDirectory) {
+  /// The bytes that a compaction could free, including the unused ends of pages.
+  package var deadBytes: UInt64 { dataBytes - min(liveBytes, dataBytes) }
+
+  init(of table: KeyDirectory) {
     for case let use? in table.segments {
       count += 1
       dataBytes += UInt64(use.segment.pages * SegmentFormat.pageBytes)
@@ -131,7 +137,7 @@ extension Statistics.Segments {
 }
 
 extension Statistics.Cache {
-  fileprivate init(_ cache: PageCache.Statistics) {
+  init(_ cache: PageCache.Statistics) {
     self.init(
       bytesUsed: cache.bytesUsed, bytesMax: cache.bytesMax, hits: cache.hits, misses: cache.misses)
   }
@@ -148,7 +154,7 @@ extension Statistics.Writing {
 }
 
 extension SnapshotRegistry {
-  fileprivate func statistics(now: UInt64) -> Statistics.Snapshots {
+  func statistics(now: UInt64) -> Statistics.Snapshots {
     let open = entries.map { entry in
       Statistics.Snapshots.Open(
         ageSeconds: Double(now - min(entry.openedAt, now)) / 1e9, sequence: entry.sequence)

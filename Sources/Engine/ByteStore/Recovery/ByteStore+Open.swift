@@ -67,7 +67,10 @@ extension ByteStore {
     let durability = try refuseNetwork(directory)
     let lock = try acquireLock(of: directory, options, platform: platform)
     do throws(ByteStoreError) {
-      return ByteStore(try read(directory, durability, lock: lock, options: options, platform: platform))
+      let opened = try read(directory, durability, lock: lock, options: options, platform: platform)
+      let store = ByteStore(opened)
+      store.sendOpen()
+      return store
     } catch {
       lock.release()
       throw error.isDamage && isMarkedAsBackup(directory) ? .incompleteBackup(directory: path) : error

@@ -193,15 +193,6 @@ struct StoreStatus {
   }
 }
 
-extension Statistics {
-  var commitsSinceFlush: UInt64 { lastCommit.value - (checkpoint?.sequence.value ?? 0) }
-}
-
-extension Statistics.Segments {
-  /// Includes the unused ends of pages.
-  var deadBytes: UInt64 { dataBytes - min(liveBytes, dataBytes) }
-}
-
 extension Statistics.DamagedSegment {
   var object: JSON { ["file": file, "error": error.description] }
 }
