@@ -4,10 +4,20 @@ import Synchronization
 
 /// The log that a program can turn on and off for all databases of the process. It receives events only.
 package final class ProcessLog: Sendable {
+  /// The process can open and close many databases, so the log must not keep their recorders alive.
+  private struct WeakRecorder {
+    weak var recorder: Recorder?
+  }
+
+  private struct State {
+    var log: (any Instruments)?
+    var recorders: [ObjectIdentifier: WeakRecorder] = [:]
+  }
+
   package static let shared = ProcessLog()
 
   private let isOnFlag = Atomic(false)
-  private let log = Locked<(any Instruments)?>(nil)
+  private let state = Locked(State())
 
   package init() {}
 
@@ -15,12 +25,28 @@ package final class ProcessLog: Sendable {
 
   /// Sends all later events to `log`, or to no log if it is nil.
   package func set(_ log: (any Instruments)?) {
-    self.log.withLock { $0 = log }
-    isOnFlag.store(log != nil, ordering: .relaxed)
+    let recorders = state.withLock { state in
+      state.log = log
+      isOnFlag.store(log != nil, ordering: .relaxed)
+      let recorders = state.recorders.values.compactMap(\.recorder)
+      for recorder in recorders { recorder.noteLog(isOn: log != nil) }
+      return recorders
+    }
+    // The last reference to a recorder is released outside the lock, because its deinit takes the lock.
+    withExtendedLifetime(recorders) {}
   }
 
   /// The log that is turned on; nil if none is.
-  package var current: (any Instruments)? { log.withLock { $0 } }
+  package var current: (any Instruments)? { state.withLock { $0.log } }
+
+  fileprivate func add(_ recorder: Recorder) {
+    state.withLock { state in
+      state.recorders[ObjectIdentifier(recorder)] = WeakRecorder(recorder: recorder)
+      recorder.noteLog(isOn: state.log != nil)
+    }
+  }
+
+  fileprivate func remove(_ recorder: ObjectIdentifier) { state.withLock { $0.recorders[recorder] = nil } }
 }
 
 /// Reports the events and measurements of one store. Call it without holding a lock.
@@ -28,6 +54,9 @@ package final class Recorder: Sendable {
   private let instruments: (any Instruments)?
   private let hasInstruments: Bool
   private let log: ProcessLog
+  /// Whether there are instruments or a log. The log updates the flag, so that an event that nothing receives
+  /// costs one load and one branch.
+  private let isActiveFlag: Atomic<Bool>
   package let database: String
   package let slowCommitNanoseconds: UInt64
   package let slowQueryNanoseconds: UInt64
@@ -35,15 +64,21 @@ package final class Recorder: Sendable {
   package init(_ instruments: (any Instruments)?, database: String, log: ProcessLog = .shared) {
     self.instruments = instruments
     hasInstruments = instruments != nil
+    isActiveFlag = Atomic(instruments != nil)
     self.log = log
     self.database = database
     let thresholds = instruments ?? NoInstruments()
     slowCommitNanoseconds = thresholds.slowCommit.wholeNanoseconds
     slowQueryNanoseconds = thresholds.slowQuery.wholeNanoseconds
+    log.add(self)
   }
 
+  deinit { log.remove(ObjectIdentifier(self)) }
+
+  fileprivate func noteLog(isOn: Bool) { isActiveFlag.store(hasInstruments || isOn, ordering: .relaxed) }
+
   /// Whether an event would reach the instruments or the log.
-  package var isActive: Bool { hasInstruments || log.isOn }
+  package var isActive: Bool { isActiveFlag.load(ordering: .relaxed) }
 
   /// This recorder if it passes measurements on; nil if there are no instruments.
   package var measures: Recorder? { hasInstruments ? self : nil }
