@@ -123,7 +123,9 @@ package final class SyncDriver: @unchecked Sendable {
       return UserWrite(mutations: write.mutations, time: time, call: call)
     }
     do throws(DocumentStoreError) {
-      for (place, result) in try engine.take(users).enumerated() {
+      let results = try engine.take(users)
+      recordPendingWrites()
+      for (place, result) in results.enumerated() {
         finish(issued[place], users[place].call, result: result)
       }
     } catch {
@@ -494,8 +496,10 @@ package final class SyncDriver: @unchecked Sendable {
     case .refuse(let id, let refusal): listeners[id]?(.failure(.refused(refusal)))
     case .notifySync(let id): syncListeners[id]?()
     case .finishWrite(let call, let error):
+      recordPendingWrites()
       writes.removeValue(forKey: call)?(error.map { .remote($0) })
     case .finishWait(let call, let error):
+      recordPendingWrites()
       waits.removeValue(forKey: call)?(error.map { .remote($0) })
     case .rejected(let rejection): notify(rejection)
     }
