@@ -69,7 +69,8 @@ extension ByteStore {
     }
   }
 
-  private func writing(_ state: borrowing State) -> (StoreHealth.Writing, since: Int64?) {
+  /// Whether puts are accepted, or the reason why not and the time of its first failure.
+  func writing(_ state: borrowing State) -> (writing: StoreHealth.Writing, since: Int64?) {
     switch writeRefusal(state) {
     case .outcomeUnknown(let cause): return (.poisoned(cause), state.poison?.since)
     case .some: return (.closed, nil)
