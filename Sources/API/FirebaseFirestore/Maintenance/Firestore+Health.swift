@@ -3,8 +3,8 @@
 // The call reads only memory, and takes no lock that is held during disk access. It therefore returns at once
 // even if the disk does not answer.
 
-private import ByteStore
-private import DocumentStore
+import ByteStore
+import DocumentStore
 private import FirebaseCore
 private import Foundation
 private import OfflineSync
@@ -44,7 +44,8 @@ extension FirestoreHealth {
       listenerCount: listenerCount, snapshots: [], recovery: nil, durability: nil)
   }
 
-  fileprivate init(
+  /// The health of an open database.
+  init(
     _ health: StoreHealth, of store: DocumentStore, pendingWriteCount: Int, listenerCount: Int
   ) {
     let (writing, reason) = Self.writing(health.writing)
@@ -59,7 +60,8 @@ extension FirestoreHealth {
       durability: FirestoreStatistics.Durability(store.bytes.durability))
   }
 
-  private static func writing(_ writing: StoreHealth.Writing) -> (Writing, reason: String?) {
+  /// Returns the condition and the sentence with its cause.
+  static func writing(_ writing: StoreHealth.Writing) -> (Writing, reason: String?) {
     switch writing {
     case .possible: (.possible, nil)
     case .diskFull(let cause): (.diskFull, cause.description)

@@ -39,6 +39,8 @@ public struct FirestoreStatistics: Hashable, Sendable, Codable {
   public let deletedByteCountHeld: UInt64
   /// The contents of Storage's files; nil if they cannot be counted.
   public let contents: Contents?
+  /// Whether the database accepts writes, or the reason why not. `Firestore.health()` has the cause.
+  public let writing: FirestoreHealth.Writing
   /// The error of the last flush if that flush failed.
   public let flushFailure: String?
   /// The segments that a flush could not read.

@@ -66,6 +66,7 @@ extension FirestoreStatistics {
       cache: Cache(statistics.cache), snapshots: Snapshot.all(statistics.snapshots),
       deletedByteCountHeld: statistics.snapshots.deletedBytesHeld,
       contents: contents.map { Contents(count: $0.contents, fileCount: $0.files) },
+      writing: FirestoreHealth.writing(statistics.writing).0,
       flushFailure: statistics.flushFailure?.description,
       damagedSegments: statistics.damagedSegments.map {
         DamagedSegment(file: $0.file, error: $0.error.description)
