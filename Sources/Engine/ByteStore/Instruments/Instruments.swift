@@ -19,8 +19,8 @@
 /// ```
 ///
 /// The calls come from any thread, and several can run at the same time. The events of one thread arrive in
-/// order. The database holds no lock during a call, but the thread of the call continues only afterwards. A
-/// call must therefore return quickly, and it must not use the database.
+/// order. During a call, the database holds no lock that reads and writes need, but the thread of the call
+/// continues only afterwards. A call must therefore return quickly, and it must not use the database.
 public protocol Instruments: Sendable {
   /// The duration from which a commit is reported as `InstrumentName.commitSlow`. It is read when a database
   /// is opened.
