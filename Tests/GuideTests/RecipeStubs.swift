@@ -1,7 +1,7 @@
 // Stand-ins for the packages of the recipes in docs/guides/observability.md.
 //
-// Each enum has the name of a module. Its types have the names, labels, types and literals that the recipes use
-// of the original: swift-log 1, swift-metrics 2, swift-distributed-tracing 1, and OSLog. Instead of a backend, a
+// Each enum has the name of a module. Its types have the names, labels and literals of the original that the
+// recipes use: swift-log 1, swift-metrics 2, swift-distributed-tracing 1, and OSLog. Instead of a backend, a
 // stand-in keeps one line for each call.
 
 import Synchronization

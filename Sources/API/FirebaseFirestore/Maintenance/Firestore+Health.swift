@@ -10,8 +10,8 @@ private import Foundation
 private import OfflineSync
 
 extension Firestore {
-  /// Returns the health of the database. Never fails, and neither opens the database nor waits for the disk. It
-  /// may be called after termination, unlike the other calls.
+  /// Returns the health of the database. Never fails, and neither opens the database nor waits for the disk.
+  /// Unlike the other calls, it also works after the termination.
   public func health() -> FirestoreHealth {
     let (client, isTerminated) = existingClient
     guard let client else { return FirestoreHealth(closed: isTerminated ? .terminated : .notOpen) }

@@ -12,8 +12,8 @@ public struct FirestoreHealth: Hashable, Sendable, Codable {
     case notOpen
     /// The last attempt to open the database failed. The next call of the instance tries again.
     case openFailed
-    /// The last write was refused because the disk is full. Deletes are accepted, and the next write finds out
-    /// whether there is room again.
+    /// The last write was refused because the disk is full. Deletes are accepted, and the next write finds
+    /// out whether there is room again.
     case diskFull
     /// Flushes fail, and the write-ahead log has reached its limit. A write is accepted again after a flush
     /// has succeeded, which the database tries from time to time.
@@ -43,15 +43,16 @@ public struct FirestoreHealth: Hashable, Sendable, Codable {
   public let damagedSegmentCount: Int
   /// The cache of pages.
   public let cache: FirestoreStatistics.Cache
-  /// The times of commits since the database was opened: from the place of a commit in the order of all
-  /// commits until it has its durability.
+  /// The times of commits since the database was opened. A time begins when the commit is queued, and ends
+  /// when the commit has its durability.
   public let commitLatency: Latency
-  /// The number of writes of this instance that are not durable yet. With a remote, includes the writes of the
-  /// current user that the remote has not answered.
+  /// The number of writes of this instance that are not durable yet. With a remote, includes the writes of
+  /// the current user that the remote has not answered.
   public let pendingWriteCount: Int
   /// The number of listeners of this instance.
   public let listenerCount: Int
-  /// The readers of earlier states, oldest first. If the first age keeps growing, a reader was never released.
+  /// The readers of earlier states, oldest first. If the first age keeps growing, a reader was never
+  /// released.
   public let snapshots: [FirestoreStatistics.Snapshot]
   /// The result of the last open, with everything that it dropped; nil if the database is not open.
   public let recovery: FirestoreStatistics.Recovery?

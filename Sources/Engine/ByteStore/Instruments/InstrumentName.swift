@@ -1,7 +1,7 @@
 // The names of all events and measurements.
 
-/// The name of an event, a counter, a timer or a gauge. The raw value is stable: a later release may add names,
-/// but does not change them.
+/// The name of an event, a counter, a timer or a gauge. The raw value is stable: a later release may add
+/// names, but does not change them.
 public struct InstrumentName: RawRepresentable, Hashable, Sendable {
   /// The name as text, such as `flush.finished`.
   public let rawValue: String
@@ -46,8 +46,8 @@ extension InstrumentName {
   public static let diskFull = InstrumentName("disk.full")
   /// A write found room on a disk that was full. Fields: `seconds`.
   public static let diskRecovered = InstrumentName("disk.recovered")
-  /// A write failed with an unknown outcome, and the database accepts no more writes until it is opened again.
-  /// Fields: `error`.
+  /// A write failed with an unknown outcome, and the database accepts no more writes until it is opened
+  /// again. Fields: `error`.
   public static let storePoisoned = InstrumentName("store.poisoned")
   /// A listener was added. Fields: `collection`, `listeners`.
   public static let listenerAdded = InstrumentName("listener.added")
