@@ -341,6 +341,26 @@ import Testing
     #expect(listener.eventNames == [.flushFinished])
   }
 
+  /// The log reaches the stores that are open, and the stores that are opened later.
+  @Test func theLogDoesNotKeepTheRecordersOfClosedStores() {
+    let (log, listener) = (ProcessLog(), RecordedInstruments())
+    let open = Recorder(nil, database: "/open", log: log)
+    weak var released: Recorder?
+    do {
+      let closed = Recorder(nil, database: "/closed", log: log)
+      released = closed
+      closed.emit(.diskFull, .error)
+    }
+    #expect(released == nil)
+    log.set(listener)
+    open.emit(.diskFull, .error)
+    Recorder(nil, database: "/later", log: log).emit(.diskFull, .error)
+    #expect(listener.events.map(\.database) == ["/open", "/later"])
+    log.set(nil)
+    open.emit(.diskFull, .error)
+    #expect(listener.events.count == 2 && !open.isActive)
+  }
+
   @Test func theLogAndTheInstrumentsBothReceiveAnEvent() {
     let (log, listener) = (ProcessLog(), RecordedInstruments())
     log.set(listener)
