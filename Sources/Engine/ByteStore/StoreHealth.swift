@@ -50,21 +50,20 @@ package struct StoreHealth: Sendable {
 
 extension ByteStore {
   package var health: StoreHealth {
-    let table = table.frozen()
-    let (cache, snapshots) = (
-      Statistics.Cache(self.table.cache.statistics),
-      snapshots.statistics(now: platform.clock.monotonicNanoseconds())
-    )
+    // The key directory is read in place. A commit would have to copy parts of a frozen one.
+    let (segments, memtableBytes) = table.withTable { (Statistics.Segments(of: $0), $0.memtable.bytes) }
+    let cache = Statistics.Cache(table.cache.statistics)
+    let snapshots = snapshots.statistics(now: platform.clock.monotonicNanoseconds())
     return state.withLock { state in
       let (writing, since) = writing(state)
       return StoreHealth(
         writing: writing, since: since, walBytes: walBytes.load(ordering: .relaxed),
-        memtableBytes: table.memtable.bytes,
+        memtableBytes: memtableBytes,
         flushes: StoreHealth.Flushes(
           succeeded: state.flushCounts.succeeded, failed: state.flushCounts.failed,
           lastSuccess: state.flushCounts.lastSuccess, failure: state.failedFlush?.error,
           failingSince: state.failedFlush?.since),
-        damagedSegments: state.damagedSegments.count, segments: Statistics.Segments(of: table), cache: cache,
+        damagedSegments: state.damagedSegments.count, segments: segments, cache: cache,
         latencies: state.latencies, commitsWaiting: state.queue.count, snapshots: snapshots)
     }
   }
