@@ -478,6 +478,27 @@ struct RemoteGuide {
   }
 }
 
+/// docs/guides/observability.md, except for the recipes
+struct ObservabilityGuide {
+  func healthCheck(of database: Firestore) throws -> (status: Int, body: Data) {
+    let health = database.health()
+    return (health.canWrite ? 200 : 503, try JSONEncoder().encode(health))
+  }
+
+  struct Problems: Instruments {
+    func event(_ event: InstrumentEvent) {
+      guard event.level == .warning || event.level == .error else { return }
+      print(event)
+    }
+  }
+
+  func openObserved(_ folder: URL) throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.instruments = Problems()
+    return try Firestore.open(at: folder, settings: settings)
+  }
+}
+
 /// docs/guides/outside-input.md
 struct OutsideInputGuide {
   func notes(of user: String, by field: String, count: Int, in database: Firestore) throws -> Query {

@@ -24,9 +24,9 @@ final class LocalClient: FirestoreClient {
   /// Transactions, which may wait for other transactions.
   private let requests = PendingRequests()
 
-  convenience init(_ place: StoreAddress, _ durability: StoreDurability) {
+  convenience init(_ opening: StoreOpening) {
     self.init(
-      ClientStore(place, durability) { use throws(DocumentStoreError) in
+      ClientStore(opening) { use throws(DocumentStoreError) in
         try use.view.store.checkIsNotCache()
       })
   }
@@ -38,6 +38,8 @@ final class LocalClient: FirestoreClient {
   static func terminated() -> LocalClient { LocalClient(ClientStore(closedAt: .memory(UUID()))) }
 
   var hasRemote: Bool { false }
+  var outboxCount: Int { 0 }
+  var listenerCount: Int { listeners.count }
 
   func stopListeners() {
     listeners.stopListeners()

@@ -1,13 +1,17 @@
 // Turns the network on and off, waits for writes, terminates instances, and deletes databases.
 
+private import ByteStore
 private import DocumentStore
 private import FirebaseCore
 private import Foundation
 private import OfflineSync
 
 extension Firestore {
-  /// Has no effect, because failures are reported as errors and not in a log.
-  public class func enableLogging(_ logging: Bool) {}
+  /// Turns the log of all databases in this process on or off. It is off at first. Each event becomes one
+  /// line of text: in the unified log on Apple's systems, otherwise in the standard error output.
+  public class func enableLogging(_ logging: Bool) {
+    ProcessLog.shared.set(logging ? FirestoreLog.standard : nil)
+  }
 
   // MARK: Network
 

@@ -57,7 +57,9 @@ extension ByteStore {
     do throws(ByteStoreError) {
       var opened = try readCapture(directory, options, platform: platform)
       opened.readerLock = readerLock
-      return ByteStore(opened)
+      let store = ByteStore(opened)
+      store.sendOpen()
+      return store
     } catch {
       readerLock?.release()
       // The names say what a directory without a manifest is.

@@ -74,7 +74,9 @@ extension ByteStore {
       var opened = try read(directory, durability, lock: lock, options: options, platform: platform)
       // Without this file, readers cannot say that they are there, and no log is recycled.
       if !options.isReadOnly { opened.readerLock = try? directory.readerLock(StoreFile.readers, .readAndWrite) }
-      return ByteStore(opened)
+      let store = ByteStore(opened)
+      store.sendOpen()
+      return store
     } catch {
       lock.release()
       throw error.isDamage && isMarkedAsBackup(directory) ? .incompleteBackup(directory: path) : error

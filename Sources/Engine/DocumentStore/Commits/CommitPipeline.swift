@@ -55,7 +55,10 @@ final class CommitPipeline: Sendable {
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
     let request = try CommitRequest(mutations, reads: reads, durability: durability)
     bytes.throttle(forBytes: request.bytes)
-    return try begin(request)
+    do throws(DocumentStoreError) { return try begin(request) } catch {
+      if error.isFailedWrite { bytes.measures?.count(.commitsFailed, by: 1) }
+      throw error
+    }
   }
 
   private func begin(_ request: CommitRequest) throws(DocumentStoreError) -> CommitInProgress {

@@ -1,6 +1,6 @@
 // The document store, built on one ByteStore.
 
-package import ByteStore
+public import ByteStore
 
 /// A document database in one directory. Usable from any thread.
 ///
@@ -35,6 +35,8 @@ public final class DocumentStore: Sendable {
     /// limit, the least recently used automatic indexes are dropped. They are rebuilt when a query needs
     /// them. Indexes from `createIndex` are never dropped.
     public var automaticIndexBytesMax: Int?
+    /// Receives the events and measurements of the store.
+    public var instruments: (any Instruments)?
     /// Hooks for tests that schedule threads from a random source.
     package var pauses: (any StorePauses)?
     package var transactionLocks = TransactionLockLimits()
@@ -90,7 +92,7 @@ public final class DocumentStore: Sendable {
     publications = layer.publications
     let indexBytesMax = options.automaticIndexBytesMax ?? IndexSet.standardBytesMax()
     layer.indexes.state.withLock { $0.automaticBytesMax = indexBytesMax }
-    live = LiveQueries(layer.publications, pauses: options.pauses)
+    live = LiveQueries(layer.publications, pauses: options.pauses, recorder: bytes.recorder)
     live.setSource(self)
     startSweeping()
   }
@@ -146,6 +148,7 @@ public final class DocumentStore: Sendable {
     byteOptions.maintenance = options.maintenance
     byteOptions.blobs = options.blobs
     byteOptions.cacheBytesMax = options.cacheBytesMax
+    byteOptions.instruments = options.instruments
     let layer = CommitLayer()
     byteOptions.upperLayer = layer
     return try translatingErrors { () throws(ByteStoreError) in
@@ -214,6 +217,13 @@ public final class DocumentStore: Sendable {
   }
 
   private func record(at path: DocumentPath) throws(DocumentStoreError) -> [UInt8]? {
+    guard let measures = bytes.measures else { return try unmeasuredRecord(at: path) }
+    return try measures.timing(.read, clock) { () throws(DocumentStoreError) in
+      try unmeasuredRecord(at: path)
+    }
+  }
+
+  private func unmeasuredRecord(at path: DocumentPath) throws(DocumentStoreError) -> [UInt8]? {
     try translatingErrors { () throws(ByteStoreError) in try bytes.value(for: DocumentKey.encode(path)) }
   }
 
