@@ -29,7 +29,7 @@
 // | CSanitizer             |                                                               |                           |
 // | CLZ4                   |                                                               |                           |
 //
-// Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit, Combine, always under `canImport`.
+// Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit, Combine, OSLog, always under `canImport`.
 
 import PackageDescription
 

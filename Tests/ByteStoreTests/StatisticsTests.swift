@@ -140,6 +140,7 @@ struct StatisticsTests {
     for key in 10..<15 { try reopened.put([1], for: "key\(key)") }
     try reopened.flush(.everything)
     let found = reopened.statistics.damagedSegments
+    #expect(reopened.health.damagedSegments == 1)
     #expect(found.map(\.file) == [segment])
     guard case .corrupted = found.first?.error else {
       Issue.record("\(found)")

@@ -1,7 +1,9 @@
 // Transactions: reads and writes at one point of the commit order.
 
+import DocumentStore
 import FirebaseFirestore
 import Foundation
+import Harness
 import Testing
 
 @Suite struct TransactionTests {
@@ -11,40 +13,119 @@ import Testing
     return next
   }
 
-  @Test func concurrentIncrementsAreAllCounted() async throws {
+  /// Runs a transaction that adds one, and returns the number that it has written.
+  private static func addOne(_ document: DocumentReference) async throws -> Int {
+    let result = try await document.firestore.runTransaction { transaction, errorPointer in
+      do {
+        return try increment(document, transaction)
+      } catch {
+        errorPointer?.pointee = error as NSError
+        return nil
+      }
+    }
+    return try #require(result as? Int)
+  }
+
+  /// All transactions have the default number of attempts.
+  @Test(.timeLimit(.minutes(5))) func twoHundredConcurrentIncrementsAllSucceed() async throws {
     let database = try TestDatabase()
     let document = database.firestore.document("counters/one")
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for _ in 0..<4 {
-        group.addTask {
-          for _ in 0..<10 {
-            _ = try await withRetries {
-              try await document.firestore.runTransaction { transaction, errorPointer in
-                do {
-                  return try Self.increment(document, transaction)
-                } catch {
-                  errorPointer?.pointee = error as NSError
-                  return nil
-                }
-              }
-            }
-          }
-        }
-      }
-      try await group.waitForAll()
+    let numbers = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<200 { group.addTask { try await Self.addOne(document) } }
+      return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
     }
-    #expect(try await document.getDocument()["n"] as? Int == 40)
+    #expect(numbers == Set(1...200))
+    #expect(try await document.getDocument()["n"] as? Int == 200)
     await database.close()
   }
 
-  /// Retries `body`, because a transaction fails after five attempts under contention.
-  private func withRetries(_ body: () async throws -> Any?) async throws {
-    while true {
-      do {
-        _ = try await body()
-        return
-      } catch FirestoreErrorCode.aborted {}
+  // MARK: Waiting for other transactions
+
+  /// Begins a transaction on `document` that has lost a race and holds the lock of the document. Returns when
+  /// its block waits for `mayEnd`.
+  private static func hold(
+    _ document: DocumentReference, until mayEnd: DispatchSemaphore,
+    _ body: @escaping @Sendable (Transaction) -> Void = { _ in }
+  ) async -> Task<Int, any Error> {
+    let attempts = Counter()
+    let isHeld = EventCount()
+    let holder = Task {
+      let result = try await document.firestore.runTransaction { transaction, _ in
+        attempts.add()
+        let next = try? increment(document, transaction)
+        if attempts.count == 1 {
+          let isWritten = DispatchSemaphore(value: 0)
+          document.setData(["n": 10]) { _ in isWritten.signal() }
+          isWritten.wait()
+        } else {
+          isHeld.add()
+          mayEnd.wait()
+          body(transaction)
+        }
+        return next
+      }
+      return try #require(result as? Int)
     }
+    _ = await isHeld.next()
+    return holder
+  }
+
+  /// Returns when this number of transactions wait.
+  private static func waitUntilWaiting(_ count: Int, in firestore: Firestore) async throws {
+    let locks = try #require(firestore.client().store.openView).store.locks
+    await withCheckedContinuation { done in
+      DispatchQueue.global().async {
+        locks.waitUntilWaiting(count)
+        done.resume()
+      }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func terminationEndsTheWaitOfATransaction() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let document = firestore.document("counters/one")
+    let mayEnd = DispatchSemaphore(value: 0)
+    let holder = await Self.hold(document, until: mayEnd)
+    let waiting = Task { try await Self.addOne(document) }
+    try await Self.waitUntilWaiting(1, in: firestore)
+    async let terminated: Void = firestore.terminate()
+    do {
+      _ = try await waiting.value
+      Issue.record("it had its turn")
+    } catch FirestoreErrorCode.aborted {
+    }
+    mayEnd.signal()
+    #expect(try await holder.value == 11, "a transaction that runs is completed")
+    try await terminated
+    await database.close()
+  }
+
+  /// The callback queue is free while transactions wait, even if the callback queue began them.
+  @Test(.timeLimit(.minutes(1))) func waitingTransactionsDoNotOccupyTheCallbackQueue() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let document = firestore.document("counters/one")
+    let mayEnd = DispatchSemaphore(value: 0)
+    let holder = await Self.hold(document, until: mayEnd) { _ in
+      // The completion of this write runs on the callback queue.
+      let isWritten = DispatchSemaphore(value: 0)
+      firestore.document("counters/two").setData(["n": 1]) { _ in isWritten.signal() }
+      isWritten.wait()
+    }
+    let ended = EventCount()
+    firestore.document("counters/three").setData(["n": 1]) { _ in
+      firestore.runTransaction({ transaction, _ in try? Self.increment(document, transaction) }) {
+        result, _ in
+        #expect(result as? Int == 12)
+        ended.add()
+      }
+    }
+    try await Self.waitUntilWaiting(1, in: firestore)
+    mayEnd.signal()
+    #expect(try await holder.value == 11)
+    #expect(await ended.next())
+    await database.close()
   }
 
   @Test func theResultOfTheBlockIsReturned() async throws {

@@ -75,6 +75,35 @@ import Testing
     try await server.end(copy)
   }
 
+  @Test func outsideInputGuideExamplesRun() async throws {
+    let guide = OutsideInputGuide()
+    let database = try database()
+    #expect(try guide.notes(of: "ada", by: "date", count: 3, in: database).firestore === database)
+    try await guide.store(["n": 1], as: "one", in: database)
+    #expect(try await database.document("notes/one").getDocument()["n"] as? Int == 1)
+    var statuses: [Int] = []
+    let queries = [("", "date", 1), ("a/b", "date", 1), ("ada", "a..b", 1), ("ada", "date", 0)]
+    for (user, field, count) in queries {
+      do {
+        _ = try guide.notes(of: user, by: field, count: count, in: database)
+      } catch {
+        statuses.append(guide.status(of: error))
+      }
+    }
+    let writes: [([String: UInt64], String)] = [
+      (["n": .max], "two"), (["__x__": 1], "two"), (["n": 1], "__x__"),
+    ]
+    for (fields, id) in writes {
+      do {
+        try await guide.store(fields, as: id, in: database)
+      } catch {
+        statuses.append(guide.status(of: error))
+      }
+    }
+    #expect(statuses == Array(repeating: 400, count: 7))
+    try await database.terminate()
+  }
+
   @Test func beyondFirestoreGuideExamplesRun() async throws {
     let guide = BeyondFirestoreGuide()
     let shop = try guide.openShop(in: folder.url)

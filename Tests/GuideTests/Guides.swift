@@ -478,6 +478,52 @@ struct RemoteGuide {
   }
 }
 
+/// docs/guides/observability.md, except for the recipes
+struct ObservabilityGuide {
+  func healthCheck(of database: Firestore) throws -> (status: Int, body: Data) {
+    let health = database.health()
+    return (health.canWrite ? 200 : 503, try JSONEncoder().encode(health))
+  }
+
+  struct Problems: Instruments {
+    func event(_ event: InstrumentEvent) {
+      guard event.level == .warning || event.level == .error else { return }
+      print(event)
+    }
+  }
+
+  func openObserved(_ folder: URL) throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.instruments = Problems()
+    return try Firestore.open(at: folder, settings: settings)
+  }
+}
+
+/// docs/guides/outside-input.md
+struct OutsideInputGuide {
+  func notes(of user: String, by field: String, count: Int, in database: Firestore) throws -> Query {
+    try database.validated {
+      $0.collection("users").document(user).collection("notes").order(by: field).limit(to: count)
+    }
+  }
+
+  func store(_ fields: [String: Any], as id: String, in database: Firestore) async throws {
+    let batch = try database.validated {
+      $0.batch().setData(fields, forDocument: $0.collection("notes").document(id))
+    }
+    try await batch.commit()
+  }
+
+  func status(of error: any Error) -> Int {
+    switch error {
+    case FirestoreErrorCode.invalidArgument: 400
+    case FirestoreErrorCode.notFound: 404
+    case FirestoreErrorCode.failedPrecondition, FirestoreErrorCode.unavailable: 503
+    default: 500
+    }
+  }
+}
+
 /// docs/guides/server.md
 struct ServerGuide {
   func open(_ folder: URL) throws -> Firestore {

@@ -28,6 +28,13 @@ extension PringTests {
       init(_ source: DataSource<T>) { self.source = source }
     }
 
+    /// Announces its release. If a callback of a data source captures it, that is the release of the source.
+    private final class ReleaseSignal {
+      private let released: CallbackValues<Void>
+      init(_ released: CallbackValues<Void>) { self.released = released }
+      deinit { released.add(()) }
+    }
+
     private func isGone<T>(_ watched: Watched<T>) -> Bool { app.onCallbackQueue { watched.source == nil } }
 
     // MARK: One read
@@ -86,10 +93,14 @@ extension PringTests {
     @Test func aDataSourceReadOnceIsReleasedAfterItsPage() async throws {
       let room = try await room("ada")
       let watched = CallbackValues<Watched<Member>>()
+      let released = CallbackValues<Void>()
       _ = await callbackValue { heard in
-        let source = room.members.query.dataSource().onCompleted { _, members in heard(members.count) }.get()
+        let signal = ReleaseSignal(released)
+        let source = room.members.query.dataSource()
+          .onCompleted { _, members in withExtendedLifetime(signal) { heard(members.count) } }.get()
         watched.add(Watched(source))
       }
+      await released.next()
       #expect(isGone(await watched.next()))
     }
 
@@ -98,11 +109,14 @@ extension PringTests {
       let options = Options()
       options.timeout = 0
       let watched = CallbackValues<Watched<Item>>()
+      let released = CallbackValues<Void>()
       _ = await callbackValue { heard in
+        let signal = ReleaseSignal(released)
         let source = Item.query.dataSource(options: options).on(parse: { _, _, _ in })
-          .onCompleted { _, items in heard(items.count) }.get()
+          .onCompleted { _, items in withExtendedLifetime(signal) { heard(items.count) } }.get()
         watched.add(Watched(source))
       }
+      await released.next()
       #expect(isGone(await watched.next()))
     }
 

@@ -176,6 +176,13 @@ import Testing
     status.statistics.durability = .linux(type: 0x0102_1994)
     #expect(
       status.text.contains("writing     ended by a failure, until the store is opened again: fdatasync"))
+    status.statistics.writing = .diskFull(failure)
+    #expect(
+      status.text.contains("writing     refused, except for deletes, because the disk is full: fdatasync"))
+    status.statistics.writing = .flushImpossible(.system(failure))
+    #expect(status.text.contains("writing     refused until a flush succeeds: fdatasync"))
+    status.statistics.writing = .readOnly
+    #expect(status.text.contains("writing     possible\n"))
     #expect(status.text.contains("The last flush failed, and will be tried again: fdatasync"))
     #expect(status.text.contains("does not survive a power loss"))
   }

@@ -1,6 +1,6 @@
 // The registry of open stores: one per location, shared by all users in the process.
 
-import ByteStore
+package import ByteStore
 package import DocumentStore
 import Foundation
 package import OfflineSync
@@ -22,13 +22,13 @@ package final class AppStores: Sendable {
   private init() {}
 
   /// Returns a use of the store at `place`. The first user's call opens the store, or creates it, with
-  /// `durability`. That call blocks while it replays the WAL, but calls for other locations do not wait for
-  /// it.
+  /// `durability` and `instruments`. That call blocks while it replays the WAL, but calls for other locations
+  /// do not wait for it.
   package func use(
-    _ place: StoreAddress, _ durability: StoreDurability = .synced
+    _ place: StoreAddress, _ durability: StoreDurability = .synced, instruments: (any Instruments)? = nil
   ) throws(DocumentStoreError) -> StoreUse {
     let store = store(place)
-    let view = try store.join(durability)
+    let view = try store.join(durability, instruments)
     if case .directory(let path) = place { opened.withLock { _ = $0.insert(path) } }
     return StoreUse(of: store, view: view)
   }
@@ -69,13 +69,15 @@ private final class SharedStore: Sendable {
 
   init(_ place: StoreAddress) { self.place = place }
 
-  func join(_ durability: StoreDurability) throws(DocumentStoreError) -> LocalView {
+  func join(
+    _ durability: StoreDurability, _ instruments: (any Instruments)?
+  ) throws(DocumentStoreError) -> LocalView {
     try state.withLock { state throws(DocumentStoreError) in
       let view: LocalView
       if let open = state.view {
         view = open
       } else {
-        view = LocalView(over: try open(durability))
+        view = LocalView(over: try open(durability, instruments))
       }
       state.view = view
       state.users += 1
@@ -83,9 +85,12 @@ private final class SharedStore: Sendable {
     }
   }
 
-  private func open(_ durability: StoreDurability) throws(DocumentStoreError) -> DocumentStore {
+  private func open(
+    _ durability: StoreDurability, _ instruments: (any Instruments)?
+  ) throws(DocumentStoreError) -> DocumentStore {
     var options = DocumentStore.Options()
     options.durability = durability
+    options.instruments = instruments
     switch place {
     case .directory(let path): return try DocumentStore.open(path, options: options)
     case .memory: return try DocumentStore.openInMemory(options: options)

@@ -1,6 +1,7 @@
 // The reaction to misuse of the API: the only trap in the API modules. Tests can replace it.
 
 import ByteStore
+import Foundation
 
 /// Ends a program that violates a rule of the API: it passed an invalid path or argument, or made a call in a
 /// wrong state.
@@ -8,6 +9,9 @@ import ByteStore
 /// Firebase raises an Objective-C exception here, which Swift cannot catch. So this function traps, with
 /// Firebase's message. An error that can occur in a correct program is reported as an `NSError` and never
 /// reaches this function.
+///
+/// Outside input can cause a misuse that the program cannot easily rule out, such as an invalid path. Such a
+/// misuse is passed to `report`, which traps as well, except within `recording`.
 ///
 /// `trap` never returns, so a test observes it in a separate process. The default hook writes the message to
 /// standard error, which is enough for most tests:
@@ -44,5 +48,35 @@ package enum ProgrammerError {
   package static func trap(_ message: String) -> Never {
     let hook = self.hook
     hook(message)
+  }
+
+  // MARK: Recording
+
+  /// The first misuse in a call of `recording`. Only one thread uses it.
+  private final class Record {
+    var message: String?
+  }
+
+  private static var recordKey: NSString { "dugout.misuse" }
+
+  /// Traps. Within a call of `recording` on this thread, records the message instead and returns. The caller
+  /// then continues with a placeholder whose later uses fail.
+  package static func report(_ message: String) {
+    guard let record = Thread.current.threadDictionary[recordKey] as? Record else { trap(message) }
+    record.message = record.message ?? message
+  }
+
+  /// Calls `body`, and returns its result together with the first misuse that `body` reported. Applies to
+  /// this thread only: neither to other threads nor to tasks that `body` starts. Calls can be nested.
+  package static func recording<Value>(
+    _ body: () throws -> Value
+  ) -> (result: Result<Value, any Error>, misuse: String?) {
+    let values = Thread.current.threadDictionary
+    let outer = values[recordKey]
+    let record = Record()
+    values[recordKey] = record
+    defer { values[recordKey] = outer }
+    let result = Result { try body() }
+    return (result, record.message)
   }
 }

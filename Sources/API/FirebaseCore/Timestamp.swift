@@ -26,16 +26,19 @@ public final class Timestamp: NSObject, NSCopying, Sendable {
 
   /// Creates a timestamp. Traps outside the ranges of ``seconds`` and ``nanoseconds``.
   public init(seconds: Int64, nanoseconds: Int32) {
-    if let problem = Self.problem(seconds: seconds, nanoseconds: nanoseconds) {
-      ProgrammerError.trap(problem)
-    }
-    self.seconds = seconds
-    self.nanoseconds = nanoseconds
+    let problem = Self.problem(seconds: seconds, nanoseconds: nanoseconds)
+    if let problem { ProgrammerError.report(problem) }
+    self.seconds = problem == nil ? seconds : 0
+    self.nanoseconds = problem == nil ? nanoseconds : 0
   }
 
   /// Creates a timestamp from a date, truncated to nanoseconds. Traps outside the years 1 to 9999.
   public convenience init(date: Date) {
-    if let problem = Self.problem(date: date) { ProgrammerError.trap(problem) }
+    if let problem = Self.problem(date: date) {
+      ProgrammerError.report(problem)
+      self.init(seconds: 0, nanoseconds: 0)
+      return
+    }
     let interval = date.timeIntervalSince1970
     // Rounding down keeps the fraction non-negative for times before 1970. The subtraction below never rounds
     // the fraction up to 1: a `Date` is a `Double` that counts from 2001, so dates near 1970 are too coarse

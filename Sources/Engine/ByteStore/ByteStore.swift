@@ -32,11 +32,17 @@ package final class ByteStore: Sendable {
     /// Opens the store without changing anything in the directory. Commits and flushes throw `readOnly`. The
     /// directory is still locked, so other openers are excluded.
     package var isReadOnly = false
+    /// Opens the store beside a writer, which may be another process or this one. Takes no lock that a writer
+    /// waits for, and changes nothing in the directory. The store shows commits that are known to be on stable
+    /// storage; `follow` adds those that the writer has made since.
+    package var isReader = false
     /// Determines how `performMaintenance()` is called.
     package var maintenance = Maintenance.inBackground(afterMilliseconds: 50)
     /// The upper layer. Its pages are part of checkpoints.
     package var upperLayer: (any UpperLayer)?
     package var blobs = BlobStore.Options()
+    /// Receives the store's events and measurements.
+    package var instruments: (any Instruments)?
     /// Called between the steps of a flush with no lock held, so that tests can run other operations
     /// there.
     package var betweenFlushSteps: (@Sendable (FlushStep) -> Void)?
@@ -54,6 +60,10 @@ package final class ByteStore: Sendable {
 
   package let options: Options
   package let platform: Platform
+  /// Reports the store's events.
+  package let recorder: Recorder
+  /// Reports the store's measurements; nil if there are no instruments. A hot path reads only this reference.
+  package let measures: Recorder?
   package let directory: any OpenDirectory
   package let lock: any DirectoryLock
   private let generation: UInt64
@@ -62,6 +72,8 @@ package final class ByteStore: Sendable {
   let logBytesToFlush = Atomic<UInt64>(0)
   /// The number of WAL bytes at which a flush starts.
   let logBytesDue = Atomic<UInt64>(0)
+  /// The number of WAL bytes that an open would replay. It can be read while the writer's lock is held.
+  let walBytes = Atomic<UInt64>(0)
   /// The total size of the commits that are being throttled.
   let bytesThrottled = Atomic<Int>(0)
   private let hasBegunClosing = Atomic(false)
@@ -69,6 +81,10 @@ package final class ByteStore: Sendable {
   let state: Locked<State>
   let writer: Locked<Writer>
   let snapshots = SnapshotRegistry()
+  /// The position in the writer's files; nil if this store is not a reader.
+  let reader: Locked<ReaderState>?
+  /// The readers' lock, by which a writer learns of readers before it recycles a log.
+  let readerLock: (any ReaderLock)?
   /// Storage for contents that are too large for values. Each content has its own file.
   package let blobs: BlobStore
   /// The replayed commits that the upper layer has not processed yet.
@@ -95,6 +111,16 @@ package final class ByteStore: Sendable {
     var backupsInProgress = 0
     /// The last flush if it failed; otherwise nil.
     var failedFlush: FailedFlush?
+    var flushCounts = FlushCounts()
+    /// The refusal of a write because of a full disk; nil once a later write has found room.
+    var fullDisk: Obstacle?
+    /// The failure that poisoned the store; nil if the store is not poisoned.
+    var poison: Obstacle?
+    /// Whether the event about the poisoned store still has to be sent.
+    var owesPoisonEvent = false
+    /// The times from the enqueueing of a commit to its place in the WAL, with the durability that it asked
+    /// for.
+    var latencies = LatencyHistogram()
     /// Whether a commit needed a checkpoint page that cannot be read.
     var needsLostPage = false
     /// The number of changes that the upper layer made without a commit. `upperLayerChangesWritten` counts
@@ -152,6 +178,21 @@ package final class ByteStore: Sendable {
 
     /// The reason why no more writes are possible: the first failure with an unknown outcome, or a close.
     var end: ByteStoreError?
+
+    /// A reason why the store cannot write.
+    struct Obstacle {
+      var cause: SystemFailure
+      /// The wall-clock time of the first failure, in microseconds since 1970.
+      var since: Int64
+    }
+
+    /// The flushes since the open.
+    struct FlushCounts {
+      var succeeded: UInt64 = 0
+      var failed: UInt64 = 0
+      /// The wall-clock time of the last success, in microseconds since 1970.
+      var lastSuccess: Int64?
+    }
   }
 
   /// The state that the leader uses: the manifest on disk, and the log if one is open for writing.
@@ -212,12 +253,16 @@ package final class ByteStore: Sendable {
     checkpoint = opened.checkpoint
     options = opened.options
     platform = opened.platform
+    recorder = Recorder(opened.options.instruments, database: opened.directory.path)
+    measures = recorder.measures
     directory = opened.directory
     lock = opened.lock
     blobs = BlobStore(store: opened.directory.path, opened.options.blobs, platform: opened.platform)
     generation = ProcessGeneration.current
     table = opened.table
     recovered = Locked(opened.recovered)
+    reader = opened.reader.map { Locked($0) }
+    readerLock = opened.readerLock
     state = Locked(State())
     writer = Locked(
       Writer(
@@ -225,6 +270,7 @@ package final class ByteStore: Sendable {
         reserve: opened.reserve,
         leftovers: opened.leftovers, last: opened.last,
         flushedThrough: opened.checkpoint?.header.position.sequence ?? .none))
+    walBytes.store(writer.withLock { $0.logBytes }, ordering: .relaxed)
     noteLogBytesDue(opened.manifest.checkpoint)
   }
 

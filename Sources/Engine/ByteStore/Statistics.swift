@@ -1,7 +1,8 @@
 // Statistics of a store, for people and for monitoring.
 //
 // Each part is consistent in itself. During concurrent writes, two parts may describe states that are a
-// commit apart. Collecting the statistics reads nothing from disk and never waits for a commit or a flush.
+// commit apart. Collecting the statistics reads nothing from disk, but may wait until a commit or a flush has
+// released the writer's lock. The health of a store is available without this wait.
 
 package struct Statistics: Sendable {
   package struct Segments: Sendable, Equatable {
@@ -48,14 +49,6 @@ package struct Statistics: Sendable {
     package var misses: UInt64
   }
 
-  package enum Writing: Sendable, Equatable {
-    case possible
-    /// The store is poisoned: a write failed with an unknown outcome. Writes are possible again after the
-    /// store has been reopened.
-    case poisoned(SystemFailure)
-    case closed
-  }
-
   package struct DamagedSegment: Sendable, Equatable {
     package var file: String
     package var error: ByteStoreError
@@ -77,7 +70,10 @@ package struct Statistics: Sendable {
   /// Segments that a flush could not read. Flushes skip them until the store is reopened.
   package var damagedSegments: [DamagedSegment]
   package var durability: DurabilityReport
-  package var writing: Writing
+  package var writing: StoreHealth.Writing
+
+  /// The number of commits that are only in the WAL.
+  package var commitsSinceFlush: UInt64 { lastCommit.value - (checkpoint?.sequence.value ?? 0) }
 }
 
 extension ByteStore {
@@ -85,7 +81,9 @@ extension ByteStore {
     // Each part is read under its own lock. The locks are acquired in lock order, and each is released before
     // the next one is acquired.
     let files = writer.withLock { Files(of: $0) }
-    let (flushFailure, damaged, end) = state.withLock { ($0.failedFlush?.error, $0.damagedSegments, $0.end) }
+    let (flushFailure, damaged, writing) = state.withLock { state in
+      (state.failedFlush?.error, state.damagedSegments, self.writing(state).writing)
+    }
     let table = table.frozen()
     return Statistics(
       keys: table.keys, lastCommit: table.published, segments: Statistics.Segments(of: table),
@@ -95,7 +93,7 @@ extension ByteStore {
       flushFailure: flushFailure,
       damagedSegments: damaged.sorted { $0.key < $1.key }.map {
         Statistics.DamagedSegment(file: "\(path)/\(StoreFile.segment($0.key))", error: $0.value)
-      }, durability: durability, writing: Statistics.Writing(end: end))
+      }, durability: durability, writing: writing)
   }
 
   private struct Files {
@@ -121,7 +119,10 @@ extension ByteStore {
 }
 
 extension Statistics.Segments {
-  fileprivate init(of table: KeyDirectory) {
+  /// The bytes that a compaction could free, including the unused ends of pages.
+  package var deadBytes: UInt64 { dataBytes - min(liveBytes, dataBytes) }
+
+  init(of table: KeyDirectory) {
     for case let use? in table.segments {
       count += 1
       dataBytes += UInt64(use.segment.pages * SegmentFormat.pageBytes)
@@ -131,24 +132,14 @@ extension Statistics.Segments {
 }
 
 extension Statistics.Cache {
-  fileprivate init(_ cache: PageCache.Statistics) {
+  init(_ cache: PageCache.Statistics) {
     self.init(
       bytesUsed: cache.bytesUsed, bytesMax: cache.bytesMax, hits: cache.hits, misses: cache.misses)
   }
 }
 
-extension Statistics.Writing {
-  fileprivate init(end: ByteStoreError?) {
-    switch end {
-    case nil: self = .possible
-    case .outcomeUnknown(let cause): self = .poisoned(cause)
-    case .some: self = .closed
-    }
-  }
-}
-
 extension SnapshotRegistry {
-  fileprivate func statistics(now: UInt64) -> Statistics.Snapshots {
+  func statistics(now: UInt64) -> Statistics.Snapshots {
     let open = entries.map { entry in
       Statistics.Snapshots.Open(
         ageSeconds: Double(now - min(entry.openedAt, now)) / 1e9, sequence: entry.sequence)

@@ -71,7 +71,12 @@ final class HostileRemote: Remote, @unchecked Sendable {
       // `current` is not used, because a client would consider a target empty if it was marked current too
       // early.
       let states: [WatchChange.TargetState] = [.added, .removed, .reset, .noChange]
-      return [.changed(.target(states[invalidSource.random.below(4)], ids(of: change)), .none), truth]
+      var state = states[invalidSource.random.below(4)]
+      // A reset directly before a true `current` says that the target is empty. If it is the target of one
+      // document, that is plausible: a remote says the same of a deleted document, and the client then
+      // ignores all older versions of it.
+      if state == .reset, case .target(.current, _, _, _) = change { state = .noChange }
+      return [.changed(.target(state, ids(of: change)), .none), truth]
     case .filterCount:
       let count = [-1, Int.min][invalidSource.random.below(2)]
       return ids(of: change).map { WatchStreamEvent.changed(.existenceFilter($0, count: count, nil), .none) }

@@ -23,6 +23,9 @@ package struct TransactionCampaign {
     case arrayQueries
     case maintenance
     case simulated
+    case lockWaits
+    case lockVictims
+    case expiredLocks
   }
 
   package struct Summary: Sendable {

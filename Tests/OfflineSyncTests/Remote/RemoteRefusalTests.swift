@@ -175,6 +175,27 @@ import Testing
     #expect(try reconnect(engine).map(\.resumeToken) == [[2]])
   }
 
+  /// After a refusal, the client has documents of a target but no resume token. The remote then sends the
+  /// whole target, and says nothing of documents that were deleted in the meantime.
+  @Test func aTargetWithoutATokenLosesTheDocumentsThatTheRemoteNoLongerSends() throws {
+    let engine = try engine(try DocumentStore.openInMemory())
+    let id = try listen(engine)
+    try notify(engine, [document("a"), document("gone")], id)
+    let bad = WatchChange.document(path("bad"), try hostile("depth"), updated: [id], removed: [])
+    _ = try engine.handle(.watchChanged(bad, .none))
+    _ = try finish(engine, id)
+    #expect(try engine.local.remoteKeys(of: id) == [path("a"), path("gone")])
+
+    #expect(try reconnect(engine).map(\.resumeToken) == [[]])
+    _ = try engine.handle(.watchChanged(.target(.added, [id]), .none))
+    try notify(engine, [document("a")], id)
+    _ = try finish(engine, id, token: [2], at: 2000)
+    #expect(try engine.local.remoteKeys(of: id) == [path("a")])
+    let limbo = try #require(engine.activeLimbo[path("gone")], "it is requested individually")
+    _ = try engine.handle(.watchChanged(.target(.added, [limbo]), .none))
+    #expect(listenerEvents(try finish(engine, limbo, token: [3], at: 3000)) == ["1: a"])
+  }
+
   /// The remote has sent the complete target, but the target's only document was refused. The refusal does
   /// not mean that the document is absent.
   @Test func aRefusedDocumentIsNotAbsentAndLaterListenersAreNotified() throws {

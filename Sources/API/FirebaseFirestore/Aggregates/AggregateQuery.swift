@@ -90,6 +90,10 @@ public final class AggregateQuery: NSObject, Sendable {
   }
 }
 
+extension AggregateQuery: Validatable {
+  func validate() throws { try query.validate() }
+}
+
 extension AggregateSource {
   fileprivate var readSource: ReadSource {
     switch self {

@@ -22,7 +22,8 @@ public final class AggregateQuerySnapshot: NSObject, Sendable {
   /// the aggregate.
   public func get(_ aggregateField: AggregateField) -> Any {
     guard let index = query.fields.firstIndex(of: aggregateField) else {
-      ProgrammerError.trap("'\(aggregateField.name)' was not requested in the aggregation query.")
+      ProgrammerError.report("'\(aggregateField.name)' was not requested in the aggregation query.")
+      return NSNull()
     }
     return UserData.leaf(values[index])
   }

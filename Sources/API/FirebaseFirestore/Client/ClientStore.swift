@@ -24,12 +24,18 @@ import FirebaseCore
 import Foundation
 import OfflineSync
 
+/// The location of a store, and the options with which its first user opens it.
+struct StoreOpening: Sendable {
+  var place: StoreAddress
+  var durability: StoreDurability
+  var instruments: (any Instruments)?
+}
+
 package final class ClientStore: Sendable {
   /// Runs on the write queue when the store is opened.
   typealias Preparation = @Sendable (StoreUse) throws(DocumentStoreError) -> Void
 
-  private let place: StoreAddress
-  private let durability: StoreDurability
+  private let opening: StoreOpening
   private let prepare: Preparation
   private let writes = DispatchQueue(label: "dugout.firestore.writes")
   private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
@@ -44,6 +50,8 @@ package final class ClientStore: Sendable {
   private struct State {
     var use: StoreUse?
     var isClosed = false
+    /// The error of the last attempt to open the store; nil if that attempt succeeded or there was none.
+    var openFailure: OpenFailure?
     /// The number of listener registrations on the acknowledgement queue, plus the number of acknowledgements
     /// that wait after them.
     var waitingAcknowledgements = 0
@@ -61,15 +69,21 @@ package final class ClientStore: Sendable {
     }
   }
 
-  init(_ place: StoreAddress, _ durability: StoreDurability, prepare: @escaping Preparation) {
-    self.place = place
-    self.durability = durability
+  /// A failure to open the store.
+  struct OpenFailure: Sendable {
+    var error: DocumentStoreError
+    /// The time of the first of several successive failures.
+    var since: Date
+  }
+
+  init(_ opening: StoreOpening, prepare: @escaping Preparation) {
+    self.opening = opening
     self.prepare = prepare
   }
 
   /// Creates a store that is already closed. Every call of it fails with `failedPrecondition`.
   convenience init(closedAt place: StoreAddress) {
-    self.init(place, .buffered) { _ in }
+    self.init(StoreOpening(place: place, durability: .buffered)) { _ in }
     state.withLock { $0.isClosed = true }
   }
 
@@ -80,18 +94,32 @@ package final class ClientStore: Sendable {
     let (open, isClosed) = state.withLock { ($0.use, $0.isClosed) }
     if let open { return open.view }
     guard !isClosed else { throw FirestoreErrors.terminatedStore }
-    let use = try AppStores.shared.use(place, durability)
+    do throws(DocumentStoreError) {
+      let use = try preparedUse()
+      state.withLock { state in
+        state.use = use
+        state.openFailure = nil
+        state.applyIndexCreation()
+      }
+      return use.view
+    } catch {
+      state.withLock { state in
+        state.openFailure = OpenFailure(error: error, since: state.openFailure?.since ?? Date())
+      }
+      throw error
+    }
+  }
+
+  private func preparedUse() throws(DocumentStoreError) -> StoreUse {
+    let use = try AppStores.shared.use(
+      opening.place, opening.durability, instruments: opening.instruments)
     do throws(DocumentStoreError) {
       try prepare(use)
     } catch {
       try? use.end()
       throw error
     }
-    state.withLock { state in
-      state.use = use
-      state.applyIndexCreation()
-    }
-    return use.view
+    return use
   }
 
   /// Opens the store before the first use. Blocks.
@@ -104,6 +132,12 @@ package final class ClientStore: Sendable {
   func checkIsNotClosed() throws {
     if state.withLock({ $0.isClosed }) { throw FirestoreErrors.terminated }
   }
+
+  /// The error of the last attempt to open the store; nil if that attempt succeeded or there was none.
+  var openFailure: OpenFailure? { state.withLock { $0.openFailure } }
+
+  /// The number of writes that were issued and are neither in the store nor refused.
+  var unfinishedWriteCount: Int { state.withLock { Int($0.issued - $0.finished) } }
 
   /// Returns the open view; nil if the store is not open.
   package var openView: LocalView? { state.withLock { $0.use?.view } }

@@ -23,6 +23,10 @@ package protocol FirestoreClient: AnyObject, Sendable {
   var store: ClientStore { get }
   /// Whether the client has a remote, which can reject writes that were committed locally.
   var hasRemote: Bool { get }
+  /// The number of writes that the remote has not answered; 0 without a remote. Does not wait.
+  var outboxCount: Int { get }
+  /// The number of listeners. Does not wait.
+  var listenerCount: Int { get }
 
   /// Stops notifying all listeners.
   func stopListeners()

@@ -34,6 +34,8 @@ final class ListenerRegistry: Sendable {
     if isLate { listening.stop() }
   }
 
+  var count: Int { state.withLock { $0.listeners.count } }
+
   func contains(_ listening: Listening) -> Bool {
     state.withLock { $0.listeners[ObjectIdentifier(listening)] != nil }
   }

@@ -21,10 +21,12 @@ final class LocalClient: FirestoreClient {
   let store: ClientStore
   private let listeners = ListenerRegistry()
   private let announcements = SyncAnnouncements()
+  /// Transactions, which may wait for other transactions.
+  private let requests = PendingRequests()
 
-  convenience init(_ place: StoreAddress, _ durability: StoreDurability) {
+  convenience init(_ opening: StoreOpening) {
     self.init(
-      ClientStore(place, durability) { use throws(DocumentStoreError) in
+      ClientStore(opening) { use throws(DocumentStoreError) in
         try use.view.store.checkIsNotCache()
       })
   }
@@ -36,6 +38,8 @@ final class LocalClient: FirestoreClient {
   static func terminated() -> LocalClient { LocalClient(ClientStore(closedAt: .memory(UUID()))) }
 
   var hasRemote: Bool { false }
+  var outboxCount: Int { 0 }
+  var listenerCount: Int { listeners.count }
 
   func stopListeners() {
     listeners.stopListeners()
@@ -44,6 +48,7 @@ final class LocalClient: FirestoreClient {
 
   func close(_ mayClose: DispatchSemaphore) {
     stopListeners()
+    requests.endAll()
     store.close(mayClose)
   }
 
@@ -74,7 +79,7 @@ final class LocalClient: FirestoreClient {
   }
 
   func beginTransactions(_ view: LocalView) -> any TransactionAttempts {
-    LocalTransactionAttempts(store: view.store)
+    LocalTransactionAttempts(view.store, requests: requests)
   }
 
   // MARK: Reading

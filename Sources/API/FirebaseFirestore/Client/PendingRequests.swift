@@ -1,4 +1,4 @@
-// The requests that wait for a remote. When the client ends, all of them fail.
+// The requests that wait for a remote or for other transactions. When the client ends, their waits end.
 
 import ByteStore
 import Dispatch

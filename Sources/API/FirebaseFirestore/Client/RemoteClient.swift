@@ -28,11 +28,11 @@ final class RemoteClient: FirestoreClient {
   /// The driver of the open store; nil before the store is opened and after it is closed.
   private let attached: Locked<SyncDriver?>
 
-  init(_ place: StoreAddress, _ durability: StoreDurability, remote choice: ClientRemote) {
+  init(_ opening: StoreOpening, remote choice: ClientRemote) {
     self.choice = choice
     let attached = Locked<SyncDriver?>(nil)
     self.attached = attached
-    store = ClientStore(place, durability) { use throws(DocumentStoreError) in
+    store = ClientStore(opening) { use throws(DocumentStoreError) in
       let driver = try use.attach(
         choice.remote, choice.attachment, collector: choice.collector, options: choice.options)
       attached.withLock { $0 = driver }
@@ -40,6 +40,8 @@ final class RemoteClient: FirestoreClient {
   }
 
   var hasRemote: Bool { true }
+  var outboxCount: Int { attached.withLock { $0 }?.pendingWriteCount ?? 0 }
+  var listenerCount: Int { listeners.count }
 
   func stopListeners() { listeners.stopListeners() }
 

@@ -18,8 +18,9 @@ package protocol TransactionBase: Sendable {
 package protocol TransactionAttempts: Sendable {
   func begin() throws -> any TransactionBase
 
-  /// Waits before the next attempt, and returns whether any time is left for that attempt. Blocks.
-  func wait(beforeAttempt attempt: Int) -> Bool
+  /// Waits before the next attempt, and returns whether any time is left for that attempt. Blocks. Throws if
+  /// the transaction must end with another error than that of the last attempt.
+  func wait(beforeAttempt attempt: Int) throws -> Bool
 
   /// Must be called after the last attempt.
   func end()
@@ -31,17 +32,32 @@ extension StoreTransaction: TransactionBase {
   package func commitWrites() throws { try commit() }
 }
 
-struct LocalTransactionAttempts: TransactionAttempts {
-  let store: DocumentStore
+/// The attempts of a transaction of the store. A transaction that has lost a race waits for its turn. It
+/// blocks the thread of its own queue, where its block runs too.
+final class LocalTransactionAttempts: TransactionAttempts {
+  private let attempts: StoreTransactionAttempts
+  private let requests: PendingRequests
+  private let request: UInt64
 
-  func begin() throws -> any TransactionBase { try store.beginTransaction() }
+  init(_ store: DocumentStore, requests: PendingRequests) {
+    let attempts = StoreTransactionAttempts(of: store)
+    self.attempts = attempts
+    self.requests = requests
+    // A database that is terminated does not wait until each of its transactions has had its turn.
+    request = requests.open { attempts.cancel() }
+  }
 
-  func wait(beforeAttempt attempt: Int) -> Bool {
-    store.waitBeforeAttempt(attempt)
+  func begin() throws -> any TransactionBase { try attempts.begin() }
+
+  func wait(beforeAttempt attempt: Int) throws -> Bool {
+    try attempts.wait(beforeAttempt: attempt)
     return true
   }
 
-  func end() {}
+  func end() {
+    requests.close(request)
+    attempts.end()
+  }
 }
 
 // MARK: A remote

@@ -13,7 +13,7 @@ enum CacheSize {
 
   static func check(_ size: Int64) {
     guard size < least, size != FirestoreCacheSizeUnlimited else { return }
-    ProgrammerError.trap("Cache size must be set to at least \(least) bytes")
+    ProgrammerError.report("Cache size must be set to at least \(least) bytes")
   }
 }
 

@@ -1,13 +1,17 @@
 // Turns the network on and off, waits for writes, terminates instances, and deletes databases.
 
+private import ByteStore
 private import DocumentStore
 private import FirebaseCore
 private import Foundation
 private import OfflineSync
 
 extension Firestore {
-  /// Has no effect, because failures are reported as errors and not in a log.
-  public class func enableLogging(_ logging: Bool) {}
+  /// Turns the log of all databases in this process on or off. It is off at first. Each event becomes one
+  /// line of text: in the unified log on Apple's systems, otherwise in the standard error output.
+  public class func enableLogging(_ logging: Bool) {
+    ProcessLog.shared.set(logging ? FirestoreLog.standard : nil)
+  }
 
   // MARK: Network
 
@@ -62,8 +66,9 @@ extension Firestore {
   /// `clearPersistence` succeed, and calls that cannot report an error have no effect.
   ///
   /// Operations issued before this call complete in the background: reads, transactions and writes call their
-  /// completions. Operations that wait for a remote fail, and so do bundles whose stream has not ended. Then
-  /// the store is closed, and `completion` is called. A transaction's block must not wait for `completion`.
+  /// completions. Operations that wait for a remote fail, and so do transactions that wait for other
+  /// transactions and bundles whose stream has not ended. Then the store is closed, and `completion` is
+  /// called. A transaction's block must not wait for `completion`.
   ///
   /// With a remote, each unanswered write completes with `cancelled`; in Firestore, its completion would
   /// never be called. The write stays in the outbox, and the next instance sends it.

@@ -125,16 +125,21 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
+  /// The client, if this instance has been used; nil before the first use and after the termination.
+  var existingClient: (client: (any FirestoreClient)?, isTerminated: Bool) {
+    state.withLock { ($0.client, $0.isTerminated) }
+  }
+
   private func makeClient(_ settings: FirestoreSettings.Values) -> any FirestoreClient {
     guard settings.isSSLEnabled || settings.host != FirestoreSettings.hostDefault else {
       ProgrammerError.trap(
         "You can't set the 'sslEnabled' setting to false unless you also set a non-default 'host'.")
     }
     let durability: StoreDurability = settings.durability == .synced ? .synced : .buffered
-    guard let remote = settings.clientRemote(of: self) else {
-      return LocalClient(place(settings), durability)
-    }
-    return RemoteClient(place(settings), durability, remote: remote)
+    let opening = StoreOpening(
+      place: place(settings), durability: durability, instruments: settings.instruments?.instruments)
+    guard let remote = settings.clientRemote(of: self) else { return LocalClient(opening) }
+    return RemoteClient(opening, remote: remote)
   }
 
   private func place(_ settings: FirestoreSettings.Values) -> StoreAddress {

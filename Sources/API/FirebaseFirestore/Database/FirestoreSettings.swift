@@ -1,6 +1,6 @@
 // The settings of a database, which an app can change before the first use.
 
-import ByteStore
+public import ByteStore
 private import DocumentStore
 import FirebaseCore
 public import Foundation
@@ -52,6 +52,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var cacheBudgets: [String: Int64] = [:]
     var conflicts: (any ConflictPolicy)?
     var remoteTimeLimit: Double = 60
+    var instruments: InstrumentsChoice?
     ///  There are two ways to choose a cache, which must not be mixed. Each flag says whether the app has
     ///  used one of them.
     var hasCacheSettings = false
@@ -63,7 +64,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && left.durability == right.durability && left.remote === right.remote
         && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
         && left.cacheBudgets == right.cacheBudgets && left.conflicts === right.conflicts
-        && left.remoteTimeLimit == right.remoteTimeLimit
+        && left.remoteTimeLimit == right.remoteTimeLimit && left.instruments === right.instruments
     }
 
     /// Compares labels too, because on Linux `DispatchQueue.main` is a new object each time.
@@ -126,6 +127,24 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   public var acknowledgement: FirestoreAcknowledgement {
     get { values.acknowledgement }
     set { guarded.withLock { $0.acknowledgement = newValue } }
+  }
+
+  /// The receiver of the database's events and measurements, for example an adapter for a metrics system. If
+  /// several instances share a store, the setting of the first instance that uses the store applies.
+  ///
+  /// ```swift
+  /// struct Warnings: Instruments {
+  ///   func event(_ event: InstrumentEvent) {
+  ///     if event.level == .warning || event.level == .error { print(event) }
+  ///   }
+  /// }
+  ///
+  /// let settings = FirestoreSettings()
+  /// settings.instruments = Warnings()
+  /// ```
+  public var instruments: (any Instruments)? {
+    get { values.instruments?.instruments }
+    set { guarded.withLock { $0.instruments = newValue.map { InstrumentsChoice($0) } } }
   }
 
   /// The time limit for one request to the remote, in seconds. Tests set a shorter one.
@@ -222,6 +241,13 @@ final class RemoteChoice: Sendable {
   let remote: any Remote
 
   init(_ remote: any Remote) { self.remote = remote }
+}
+
+/// The instruments in the settings. Two of them are equal only if they are the same object.
+final class InstrumentsChoice: Sendable {
+  let instruments: any Instruments
+
+  init(_ instruments: any Instruments) { self.instruments = instruments }
 }
 
 extension FirestoreSettings.Values {

@@ -5,32 +5,12 @@ private import FirebaseCore
 public import Foundation
 private import OfflineSync
 
-/// The size of a database.
-public struct FirestoreStatistics: Hashable, Sendable {
-  /// The number of documents in all collections. With a remote, the number of documents in the cache.
-  public let documentCount: Int
-  /// The number of bytes that the database uses, including recycled log files and the contents of Storage's
-  /// files.
-  public let byteCount: UInt64
-  /// The number of bytes that the documents use, a part of `byteCount`. Only recently written documents are
-  /// uncompressed.
-  public let documentByteCount: UInt64
-  /// The number of bytes that the contents of Storage's files use, a part of `byteCount`.
-  public let contentByteCount: UInt64
-  /// The number of indexes, not counting the index of document names.
-  public let indexCount: Int
-}
-
 extension Firestore {
-  /// Returns the size of the database. Reads index pages, but no documents. Throws `dataLoss` if damage
-  /// prevents counting the documents.
+  /// Returns the size and the state of the database. Reads index pages, and documents only to find expired
+  /// ones that cannot be read. Throws `dataLoss` if damage prevents counting the documents.
   nonisolated(nonsending) public func statistics() async throws -> FirestoreStatistics {
     try await client().performedAfterWrites { view throws(DocumentStoreError) in
-      let contentBytes = try view.store.contentByteCount()
-      return FirestoreStatistics(
-        documentCount: try view.store.documentCount(), byteCount: view.store.byteCount + contentBytes,
-        documentByteCount: view.store.documentByteCount, contentByteCount: contentBytes,
-        indexCount: view.store.indexList.count)
+      try FirestoreStatistics(of: view.store)
     }
   }
 
@@ -56,12 +36,13 @@ extension Firestore {
   /// deleted documents. Documents that change while this runs stay. Documents whose update time lies in the
   /// future stay too; a bundle can contain such times if it was created with a fast clock. With a remote,
   /// only the cache is affected, and documents that a listener sees or that have pending writes stay. Throws
-  /// `invalidArgument` for a date after the year 9999, and for a date that is not a number.
+  /// `invalidArgument` for an invalid path, for a date after the year 9999, and for a date that is not a
+  /// number.
   @discardableResult
   nonisolated(nonsending)
     public func evict(collection: String, olderThan date: Date) async throws -> Int
   {
-    let query = try self.collection(collection).runnable
+    let query = try Validation.run { try self.collection(collection).runnable }
     if let problem = Timestamp.problem(date: date) {
       // No document was changed before the year 1.
       if date < Date() { return 0 }

@@ -100,10 +100,10 @@ extension Firestore {
 extension FirestoreIndex {
   fileprivate var definition: IndexDefinition {
     get throws {
+      let fields = try Validation.run { self.fields.map(\.definition) }
       do throws(DocumentStoreError) {
         return try IndexDefinition(
-          collectionID, scope == .collection ? .collection : .collectionGroup,
-          fields.map(\.definition))
+          collectionID, scope == .collection ? .collection : .collectionGroup, fields)
       } catch {
         throw FirestoreErrors.translate(error)
       }

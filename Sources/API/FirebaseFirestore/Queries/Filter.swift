@@ -38,15 +38,28 @@ public final class Filter: NSObject, @unchecked Sendable {
 
   init(_ condition: Condition) { self.condition = condition }
 
-  /// Creates a condition. Traps if a field cannot hold the operand.
+  /// Creates a condition. Reports an operand that a field cannot hold.
   convenience init(_ field: StoredFieldPath, _ operator: FieldFilter.Operator, operand: Any) {
-    if field == .documentID { Self.checkDocumentID(`operator`, operand) }
+    self.init(Self.condition(field, `operator`, operand: operand))
+  }
+
+  private static func condition(
+    _ field: StoredFieldPath, _ operator: FieldFilter.Operator, operand: Any
+  ) -> Condition {
+    if field == .documentID, let problem = problem(ofDocumentID: operand, `operator`) {
+      ProgrammerError.report(problem)
+      return placeholder
+    }
     do throws(UserDataError) {
-      self.init(.field(field, `operator`, try UserData.coded(operand)))
+      return .field(field, `operator`, try UserData.coded(operand))
     } catch {
-      ProgrammerError.trap(error.message)
+      ProgrammerError.report(error.message)
+      return placeholder
     }
   }
+
+  /// The condition for an invalid one in a validation. No document fulfils it.
+  static var placeholder: Condition { .field(FieldPath.placeholder, .equal, .stored(.null)) }
 
   /// Returns a filter that requires all of these filters to hold. An empty list is no condition.
   ///
@@ -74,14 +87,14 @@ public final class Filter: NSObject, @unchecked Sendable {
     return depth > depthMax || leaves > Condition.leavesKeptMax ? .tooLarge(leaves) : join(parts)
   }
 
-  /// Checks that each operand is either the ID of a document or a document reference.
-  private static func checkDocumentID(_ operator: FieldFilter.Operator, _ operand: Any) {
-    guard ![.arrayContains, .arrayContainsAny].contains(`operator`) else { return }
+  /// Returns the reason why an operand is neither the ID of a document nor a document reference; nil if it is
+  /// valid. A list of operands must consist of IDs and references.
+  private static func problem(ofDocumentID operand: Any, _ operator: FieldFilter.Operator) -> String? {
+    guard ![.arrayContains, .arrayContainsAny].contains(`operator`) else { return nil }
     let operands = `operator`.takesList ? operand as? [Any] ?? [] : [operand]
-    for operand in operands where !(operand is String || operand is DocumentReference) {
-      ProgrammerError.trap(
-        "Invalid query. When querying by document ID you must provide a valid string or "
-          + "DocumentReference, but it was of type: \(type(of: operand))")
+    return operands.first { !($0 is String || $0 is DocumentReference) }.map { operand in
+      "Invalid query. When querying by document ID you must provide a valid string or "
+        + "DocumentReference, but it was of type: \(type(of: operand))"
     }
   }
 }

@@ -118,7 +118,12 @@ extension Query {
   private func filtered(_ condition: Filter.Condition) -> Query {
     if case .tooLarge(let leaves) = condition { return filtered(byLargeFilterOf: leaves) }
     let tree: FilterTree
-    do throws(UserDataError) { tree = try condition.tree(in: firestore) } catch { error.trap() }
+    do throws(UserDataError) {
+      tree = try condition.tree(in: firestore)
+    } catch {
+      ProgrammerError.report(error.message)
+      return placeholder
+    }
     // If all composites are empty, the query stays unchanged. A collection then remains a
     // `CollectionReference`.
     guard let tree = tree.simplified else { return self }

@@ -58,14 +58,14 @@ extension Query {
   public func end(before fieldValues: [Any]) -> Query { ending(.before, fieldValues) }
 
   private func starting(_ side: Cursor.Side, _ values: [Any]) -> Query {
-    let values = values.map(cursorValue)
+    guard let values = cursorValues(values) else { return placeholder }
     return refined(settingCursor: .init(isStart: true, side: side, values: values)) {
       query throws(DocumentStoreError) in try query.starting(side, valuesThatFit(values))
     }
   }
 
   private func ending(_ side: Cursor.Side, _ values: [Any]) -> Query {
-    let values = values.map(cursorValue)
+    guard let values = cursorValues(values) else { return placeholder }
     return refined(settingCursor: .init(isStart: false, side: side, values: values)) {
       query throws(DocumentStoreError) in try query.ending(side, valuesThatFit(values))
     }
@@ -78,11 +78,16 @@ extension Query {
     return Array(values.prefix(structured.explicitOrders.count))
   }
 
-  private func cursorValue(_ any: Any) -> StoredValue {
+  /// Returns the values in the form that the engine uses. Reports a value that no field can hold, and returns
+  /// nil.
+  private func cursorValues(_ values: [Any]) -> [StoredValue]? {
     do throws(UserDataError) {
-      return try UserData.stored(from: any, place: .inList, in: firestore)
+      var stored: [StoredValue] = []
+      for value in values { stored.append(try UserData.stored(from: value, place: .inList, in: firestore)) }
+      return stored
     } catch {
-      error.trap()
+      ProgrammerError.report(error.message)
+      return nil
     }
   }
 }

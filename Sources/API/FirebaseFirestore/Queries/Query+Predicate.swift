@@ -19,10 +19,10 @@ extension Filter {
       switch compound.compoundPredicateType {
       case .and: self.init(Self.joined(parts) { .all($0) })
       case .or: self.init(Self.joined(parts) { .any($0) })
-      default: Self.trap(predicate)
+      default: self.init(Self.placeholder(for: predicate))
       }
     case let comparison as NSComparisonPredicate: self.init(of: comparison)
-    default: Self.trap(predicate)
+    default: self.init(Self.placeholder(for: predicate))
     }
   }
 
@@ -32,7 +32,10 @@ extension Filter {
     let (field, constant) = isMirrored ? (right, left) : (left, right)
     guard field.expressionType == .keyPath, constant.expressionType != .keyPath,
       let operation = Self.operation(comparison.predicateOperatorType, isMirrored)
-    else { Self.trap(comparison) }
+    else {
+      self.init(Self.placeholder(for: comparison))
+      return
+    }
     self.init(FieldPath.dotted(field.keyPath), operation, Self.value(constant))
   }
 
@@ -61,10 +64,12 @@ extension Filter {
     }
   }
 
-  private static func trap(_ predicate: NSPredicate) -> Never {
-    ProgrammerError.trap(
+  /// Reports a predicate that has no equivalent filter.
+  private static func placeholder(for predicate: NSPredicate) -> Condition {
+    ProgrammerError.report(
       "Invalid query. The predicate '\(predicate)' is not a comparison of a field with a constant, nor several "
         + "joined by AND or OR.")
+    return placeholder
   }
 }
 #endif

@@ -14,7 +14,8 @@ public import Foundation
 /// ```
 ///
 /// Two queries are equal if they were built in the same way for the same `Firestore`. An invalid step, such
-/// as a limit of zero, traps with the message of Firestore's own library.
+/// as a limit of zero, traps with the message of Firestore's own library. Within ``Firestore/validated(_:)``,
+/// it throws.
 ///
 /// A query may have at most 100 parts: its filters, its orders, and the names in the path of its collection's
 /// parent. A larger query can be built, but fails with `invalidArgument` when it is run.
@@ -39,6 +40,12 @@ public class Query: NSObject, @unchecked Sendable {
     self.excess = excess
   }
 
+  /// The query for an invalid one in a validation. It fails when it is run, because no collection can have
+  /// its name.
+  var placeholder: Query {
+    Query(firestore, StructuredQuery(.collection(CollectionPath(unchecked: [PathText.placeholder]))))
+  }
+
   /// Returns this query after one more step.
   func refined(
     _ step: (StructuredQuery) throws(DocumentStoreError) -> StructuredQuery
@@ -46,7 +53,8 @@ public class Query: NSObject, @unchecked Sendable {
     do throws(DocumentStoreError) {
       return Query(self, try step(structured), excess: excess)
     } catch {
-      ProgrammerError.trap(error.description)
+      ProgrammerError.report(error.description)
+      return placeholder
     }
   }
 
@@ -63,7 +71,8 @@ public class Query: NSObject, @unchecked Sendable {
       guard structured.partCount + parts > QueryLimits().partsMax else { return refined(step) }
       return Query(self, try fill(structured), excess: try exceed(QueryExcess(beyond: structured)))
     } catch {
-      ProgrammerError.trap(error.description)
+      ProgrammerError.report(error.description)
+      return placeholder
     }
   }
 
@@ -76,7 +85,8 @@ public class Query: NSObject, @unchecked Sendable {
     do throws(DocumentStoreError) {
       return Query(self, try step(structured), excess: excess?.setting(cursor))
     } catch {
-      ProgrammerError.trap(error.description)
+      ProgrammerError.report(error.description)
+      return placeholder
     }
   }
 
@@ -88,8 +98,7 @@ public class Query: NSObject, @unchecked Sendable {
   var runnable: StructuredQuery {
     get throws {
       if case .last = structured.limit, orderCount == 0 {
-        ProgrammerError.trap(
-          "limit(toLast:) queries require specifying at least one OrderBy() clause.")
+        throw Validation.misuse("limit(toLast:) queries require specifying at least one OrderBy() clause.")
       }
       do throws(PathError) {
         switch structured.scope {
@@ -127,4 +136,8 @@ public class Query: NSObject, @unchecked Sendable {
     hasher.combine(structured.limit)
     return hasher.finalize()
   }
+}
+
+extension Query: Validatable {
+  func validate() throws { _ = try runnable }
 }

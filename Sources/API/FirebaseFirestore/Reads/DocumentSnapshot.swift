@@ -77,7 +77,8 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
   /// with dots.
   public func get(_ field: Any, serverTimestampBehavior: ServerTimestampBehavior) -> Any? {
     guard let path = FieldPath.any(field) else {
-      ProgrammerError.trap("Subscript key must be an NSString or FIRFieldPath.")
+      ProgrammerError.report("Subscript key must be an NSString or FIRFieldPath.")
+      return nil
     }
     guard path != .documentID else { return exists ? reference : nil }
     return record(serverTimestampBehavior)?.value(at: path).map {

@@ -30,11 +30,14 @@ extension Firestore {
   public func documents(
     in query: Query, pageSize: Int = 500, consistency: Query.DocumentsSequence.Consistency = .snapshot
   ) -> Query.DocumentsSequence {
-    guard query.firestore === self else {
-      ProgrammerError.trap("Provided query is from a different Cloud Firestore instance.")
+    if query.firestore !== self {
+      ProgrammerError.report("Provided query is from a different Cloud Firestore instance.")
+    } else if pageSize > 0 {
+      return Query.DocumentsSequence(query, pageSize: pageSize, consistency: consistency)
+    } else {
+      ProgrammerError.report("Invalid page size: \(pageSize)")
     }
-    guard pageSize > 0 else { ProgrammerError.trap("Invalid page size: \(pageSize)") }
-    return Query.DocumentsSequence(query, pageSize: pageSize, consistency: consistency)
+    return Query.DocumentsSequence(query.placeholder, pageSize: 1, consistency: consistency)
   }
 }
 

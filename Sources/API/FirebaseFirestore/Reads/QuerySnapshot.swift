@@ -163,9 +163,10 @@ public final class QuerySnapshot: NSObject, Sendable {
   /// listener does not include them.
   public func documentChanges(includeMetadataChanges: Bool) -> [DocumentChange] {
     guard !includeMetadataChanges || knowsMetadataChanges else {
-      ProgrammerError.trap(
+      ProgrammerError.report(
         "To include metadata changes with your document changes, you must call "
           + "addSnapshotListener(includeMetadataChanges:true).")
+      return []
     }
     if !includeMetadataChanges, !metadataChanges.isEmpty, let changes {
       return changes.enumerated().filter { !metadataChanges.contains($0.offset) }.map(\.element)

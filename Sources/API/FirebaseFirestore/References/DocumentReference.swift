@@ -55,6 +55,10 @@ public final class DocumentReference: NSObject, Codable, Sendable {
   }
 }
 
+extension DocumentReference: Validatable {
+  func validate() throws { _ = try storedPath }
+}
+
 extension Firestore {
   /// The document at a path such as `rooms/eros`.
   public func document(_ documentPath: String) -> DocumentReference {

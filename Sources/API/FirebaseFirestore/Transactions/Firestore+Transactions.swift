@@ -15,6 +15,11 @@ extension Firestore {
   /// another commit has changed a document that the block read, nothing is written and the block runs again,
   /// up to five times.
   ///
+  /// Without a remote, a transaction that has lost such a race waits for its turn before it runs again, up to
+  /// 60 seconds in total. The oldest transaction is first. A turn ends with its transaction, or after 5
+  /// seconds if others wait. The block must not wait for another transaction on the same documents. When the
+  /// time is used up or the instance is terminated, a waiting transaction fails with `aborted`.
+  ///
   /// The block runs on an internal queue. It ends the transaction by setting the error. If the error has one
   /// of this module's codes for transient errors, the block runs again. `completion` receives the block's
   /// result or the error on the callback queue.
@@ -99,7 +104,11 @@ private struct TransactionRun: @unchecked Sendable {
         return Transferred(try self.attempt(attempts.begin))
       } catch let error where attempt < maxAttempts && Self.isRetryable(error) {
         attempt += 1
-        guard attempts.wait(beforeAttempt: attempt) else { throw FirestoreErrors.translate(any: error) }
+        do {
+          guard try attempts.wait(beforeAttempt: attempt) else { throw error }
+        } catch {
+          throw FirestoreErrors.translate(any: error)
+        }
       } catch {
         throw FirestoreErrors.translate(any: error)
       }

@@ -25,7 +25,7 @@ public final class Transaction: NSObject, Sendable {
   /// Reads the document as it was when the transaction began. Throws `invalidArgument` after the first
   /// write.
   public func getDocument(_ document: DocumentReference) throws -> DocumentSnapshot {
-    check(document)
+    try check(document)
     let path = try document.storedPath
     do {
       let record = try transaction.document(at: path).map(DocumentRecord.init)
@@ -112,10 +112,9 @@ public final class Transaction: NSObject, Sendable {
   private func add(
     _ document: DocumentReference, _ mutation: (UserWrite.Place) throws -> Mutation
   ) -> Transaction {
-    check(document)
-    let added = UserWrite.mutation(of: document, mutation)
     do {
-      try transaction.write(try added.get())
+      try check(document)
+      try transaction.write(try UserWrite.mutation(of: document, in: firestore, mutation).get())
     } catch {
       let error = FirestoreErrors.translate(any: error)
       failure.withLock { $0 = $0 ?? error }
@@ -123,11 +122,10 @@ public final class Transaction: NSObject, Sendable {
     return self
   }
 
-  private func check(_ document: DocumentReference) {
-    UserWrite.check(document, belongsTo: firestore)
+  private func check(_ document: DocumentReference) throws {
+    try UserWrite.check(document, belongsTo: firestore)
     guard isOver.withLock({ $0 }) else { return }
-    ProgrammerError.trap(
-      "A transaction object cannot be used after its update callback has been invoked.")
+    throw Validation.misuse("A transaction object cannot be used after its update callback has been invoked.")
   }
 
   // MARK: Completion

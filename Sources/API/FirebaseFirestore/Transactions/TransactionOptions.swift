@@ -18,7 +18,7 @@ public final class TransactionOptions: NSObject, NSCopying, Sendable {
     get { attempts.withLock { $0 } }
     set {
       guard (1...Int(Int32.max)).contains(newValue) else {
-        ProgrammerError.trap("Invalid maxAttempts: \(newValue)")
+        return ProgrammerError.report("Invalid maxAttempts: \(newValue)")
       }
       attempts.withLock { $0 = newValue }
     }

@@ -20,7 +20,8 @@ public struct FieldCondition<Value> {
     do {
       return Filter(.field(field.path, comparison, try operand(decoder.operandEncoder(for: field))))
     } catch {
-      ProgrammerError.trap("The operand of a filter on '\(field.path)' cannot be encoded: \(error)")
+      ProgrammerError.report("The operand of a filter on '\(field.path)' cannot be encoded: \(error)")
+      return Filter(Filter.placeholder)
     }
   }
 

@@ -27,7 +27,8 @@ extension TypedQuery {
     do {
       return with(query.whereFilter(try fields.filter(predicate.expression)))
     } catch {
-      ProgrammerError.trap("The database cannot evaluate this predicate: \(error)")
+      ProgrammerError.report("The database cannot evaluate this predicate: \(error)")
+      return with(query.placeholder)
     }
   }
 

@@ -87,6 +87,10 @@ public struct TypedQuery<Model: Decodable>: Sendable {
   }
 }
 
+extension TypedQuery: Validatable {
+  func validate() throws { try query.validate() }
+}
+
 extension Query {
   /// Returns this query with values of `type` as results. `decoder` creates the decoder that reads these
   /// values.

@@ -23,6 +23,9 @@ public final class FieldPath: NSObject, NSCopying, Sendable {
 
   private init(_ stored: StoredFieldPath) { self.stored = stored }
 
+  /// The path for an invalid one in a validation. No document can have this field.
+  static let placeholder = StoredFieldPath(unchecked: ["__invalid__"])
+
   /// Returns a path that stands for the document's ID in the filters and orders of queries.
   public class func documentID() -> FieldPath { FieldPath(.documentID) }
 
@@ -55,6 +58,11 @@ public final class FieldPath: NSObject, NSCopying, Sendable {
   private static func valid(
     _ path: () throws(FieldPathError) -> StoredFieldPath
   ) -> StoredFieldPath {
-    do throws(FieldPathError) { return try path() } catch { ProgrammerError.trap(error.description) }
+    do throws(FieldPathError) {
+      return try path()
+    } catch {
+      ProgrammerError.report(error.description)
+      return placeholder
+    }
   }
 }

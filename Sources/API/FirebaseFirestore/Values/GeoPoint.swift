@@ -13,16 +13,15 @@ public final class GeoPoint: NSObject, NSCopying, Codable, Sendable {
 
   /// Creates a location. Traps if the latitude is outside -90...90 or the longitude is outside -180...180.
   public init(latitude: Double, longitude: Double) {
-    guard (-90...90).contains(latitude) else {
-      ProgrammerError.trap(
-        "GeoPoint requires a latitude value in the range of [-90, 90], but was \(latitude)")
-    }
-    guard (-180...180).contains(longitude) else {
-      ProgrammerError.trap(
-        "GeoPoint requires a longitude value in the range of [-180, 180], but was \(longitude)")
-    }
-    self.latitude = latitude
-    self.longitude = longitude
+    self.latitude = Self.checked(latitude, "latitude", within: 90)
+    self.longitude = Self.checked(longitude, "longitude", within: 180)
+  }
+
+  private static func checked(_ degrees: Double, _ name: String, within limit: Int) -> Double {
+    if (-Double(limit)...Double(limit)).contains(degrees) { return degrees }
+    ProgrammerError.report(
+      "GeoPoint requires a \(name) value in the range of [-\(limit), \(limit)], but was \(degrees)")
+    return 0
   }
 
   package init(_ stored: StoredGeoPoint) {

@@ -1,50 +1,65 @@
-// Parses paths that callers pass as strings. Traps if a path is invalid.
+// Parses paths that callers pass as strings. Reports a path that is invalid.
 
 import DocumentStore
 import FirebaseCore
 
 enum PathText {
+  /// The ID in the path that stands for an invalid one in a validation. No collection and no document can
+  /// have this ID, so each read and each write of such a path fails.
+  static let placeholder = "__invalid__"
+
   /// Returns the segments of a collection path, relative to a document if one is given.
   static func collection(_ text: String, below document: [String] = []) -> [String] {
-    let segments = document + split(text, emptyMessage: "Collection path cannot be empty.")
-    guard segments.count % 2 == 1 else {
-      ProgrammerError.trap(
-        "Invalid collection reference. Collection references must have an odd number of segments, but "
-          + "\(segments.joined(separator: "/")) has \(segments.count)")
+    guard let added = split(text, emptyMessage: "Collection path cannot be empty.") else {
+      return document + [placeholder]
     }
-    return segments
+    let segments = document + added
+    if segments.count % 2 == 1 { return segments }
+    ProgrammerError.report(
+      "Invalid collection reference. Collection references must have an odd number of segments, but "
+        + "\(segments.joined(separator: "/")) has \(segments.count)")
+    return document + [placeholder]
   }
 
   /// Returns the segments of a document path, relative to a collection if one is given.
   static func document(_ text: String, below collection: [String] = []) -> [String] {
-    let segments = collection + split(text, emptyMessage: "Document path cannot be empty.")
-    guard segments.count % 2 == 0 else {
-      ProgrammerError.trap(
-        "Invalid document reference. Document references must have an even number of segments, but "
-          + "\(segments.joined(separator: "/")) has \(segments.count)")
+    let parent = collection.isEmpty ? [placeholder] : collection
+    guard let added = split(text, emptyMessage: "Document path cannot be empty.") else {
+      return parent + [placeholder]
     }
-    return segments
+    let segments = collection + added
+    if segments.count % 2 == 0 { return segments }
+    ProgrammerError.report(
+      "Invalid document reference. Document references must have an even number of segments, but "
+        + "\(segments.joined(separator: "/")) has \(segments.count)")
+    return parent + [placeholder]
   }
 
-  /// Checks the ID of a collection group. Traps if it is invalid.
+  /// Returns the ID of a collection group, and reports an invalid one.
   static func collectionID(_ text: String) -> String {
-    guard !text.isEmpty else { ProgrammerError.trap("Collection ID cannot be empty.") }
-    guard !text.utf8.contains(UInt8(ascii: "/")) else {
-      ProgrammerError.trap("Invalid collection ID (\(text)). Collection IDs must not contain / in them.")
+    if text.isEmpty {
+      ProgrammerError.report("Collection ID cannot be empty.")
+    } else if text.utf8.contains(UInt8(ascii: "/")) {
+      ProgrammerError.report("Invalid collection ID (\(text)). Collection IDs must not contain / in them.")
+    } else {
+      return text
     }
-    return text
+    return placeholder
   }
 
-  /// Splits a path at its slashes. Ignores one slash at the start and one at the end. Traps if the path
-  /// contains two slashes in a row.
-  private static func split(_ text: String, emptyMessage: String) -> [String] {
-    guard !text.isEmpty else { ProgrammerError.trap(emptyMessage) }
+  /// Splits a path at its slashes. Ignores one slash at the start and one at the end. Reports an empty path
+  /// and one with two slashes in a row, and returns nil for it.
+  private static func split(_ text: String, emptyMessage: String) -> [String]? {
     let slash = UInt8(ascii: "/")
-    guard !zip(text.utf8, text.utf8.dropFirst()).contains(where: { $0 == slash && $1 == slash }) else {
-      ProgrammerError.trap("Invalid path (\(text)). Paths must not contain // in them.")
+    if zip(text.utf8, text.utf8.dropFirst()).contains(where: { $0 == slash && $1 == slash }) {
+      ProgrammerError.report("Invalid path (\(text)). Paths must not contain // in them.")
+      return nil
     }
     let segments = text.pathSegments.filter { !$0.isEmpty }
-    guard !segments.isEmpty else { ProgrammerError.trap(emptyMessage) }
+    if segments.isEmpty {
+      ProgrammerError.report(emptyMessage)
+      return nil
+    }
     return segments
   }
 }

@@ -1,10 +1,8 @@
 // Errors for data that cannot be stored in any document. The messages are those of Firebase's SDK.
 
 import DocumentStore
-private import FirebaseCore
 
-/// An error for data that cannot be stored in any document. The caller traps with this error, because such
-/// data is a programming error.
+/// An error for data that cannot be stored in any document. The caller reports it as a misuse of the API.
 package struct UserDataError: Error, Hashable, Sendable {
   package enum Reason: Hashable, Sendable {
     case unsupportedType(String)
@@ -47,9 +45,6 @@ package struct UserDataError: Error, Hashable, Sendable {
 
   /// Returns this error without a path, because the value is inside an array.
   func insideArray() -> UserDataError { UserDataError(reason) }
-
-  /// Traps with the message.
-  package func trap() -> Never { ProgrammerError.trap(message) }
 
   /// The original's message.
   package var message: String {

@@ -5,20 +5,21 @@ private import FirebaseCore
 private import Foundation
 
 enum UserWrite {
-  static func check(_ document: DocumentReference, belongsTo firestore: Firestore) {
+  static func check(_ document: DocumentReference, belongsTo firestore: Firestore) throws {
     guard document.firestore !== firestore else { return }
-    ProgrammerError.trap("Provided document reference is from a different Cloud Firestore instance.")
+    throw Validation.misuse("Provided document reference is from a different Cloud Firestore instance.")
   }
 
-  /// Calls `make` with the document's place and returns the mutation. Traps if the write is a programming
-  /// error. Returns an error if the write only exceeds a limit that a server would also enforce.
+  /// Calls `make` with the document's place and returns the mutation. Reports a misuse of the API. Returns an
+  /// error after a misuse, and if the write only exceeds a limit that a server would also enforce.
   static func mutation(
-    of document: DocumentReference, _ make: (Place) throws -> Mutation
+    of document: DocumentReference, in firestore: Firestore, _ make: (Place) throws -> Mutation
   ) -> Result<Mutation, any Error> {
     do {
+      try check(document, belongsTo: firestore)
       return .success(try make(Place(path: try document.storedPath, firestore: document.firestore)))
     } catch let error as UserDataError {
-      guard error.reason == .nestedTooDeeply else { error.trap() }
+      if error.reason != .nestedTooDeeply { ProgrammerError.report(error.message) }
       return .failure(FirestoreErrors.translate(error))
     } catch {
       return .failure(FirestoreErrors.translate(any: error))
@@ -88,20 +89,20 @@ enum UserWrite {
   private static func merge(
     _ path: DocumentPath, _ encoded: EncodedFields, only mergeFields: [Any], in firestore: Firestore
   ) throws -> Mutation {
-    let listed = mergeFields.map(path(ofMerge:))
+    let listed = try mergeFields.map(path(ofMerge:))
     let (transforms, deletions) = try split(encoded.sentinels, in: firestore)
     let sentinels = transforms.map(\.field) + deletions
     for field in listed where encoded.fields[field] == nil && !sentinels.contains(where: field.isPrefix) {
-      ProgrammerError.trap(
+      throw Validation.misuse(
         "Field '\(field)' is specified in your field mask but missing from your input data.")
     }
     return try .merge(
       path, encoded.fields, only: listed, deletions: deletions, transforms: transforms)
   }
 
-  private static func path(ofMerge field: Any) -> StoredFieldPath {
+  private static func path(ofMerge field: Any) throws -> StoredFieldPath {
     guard let path = FieldPath.any(field) else {
-      ProgrammerError.trap("All elements in mergeFields: must be NSStrings or FIRFieldPaths.")
+      throw Validation.misuse("All elements in mergeFields: must be NSStrings or FIRFieldPaths.")
     }
     return path
   }
@@ -123,11 +124,11 @@ enum UserWrite {
   /// Returns the updates sorted by field, so that their order does not depend on the order of the dictionary.
   private static func updates(
     _ data: [AnyHashable: Any]
-  ) throws(UserDataError) -> [(field: StoredFieldPath, value: Any)] {
+  ) throws -> [(field: StoredFieldPath, value: Any)] {
     var updates: [(field: StoredFieldPath, value: Any)] = []
     for (key, value) in data {
       guard let field = FieldPath.any(key.base) else {
-        ProgrammerError.trap("Dictionary keys in updateData: must be NSStrings or FIRFieldPaths.")
+        throw Validation.misuse("Dictionary keys in updateData: must be NSStrings or FIRFieldPaths.")
       }
       try FieldCollector.check(field.names)
       updates.append((field, value))

@@ -16,8 +16,9 @@ import OfflineSync
 /// .commit()
 /// ```
 ///
-/// The writes are applied in order. A write that is a programming error traps when it is added. A write that
-/// the database rejects, for example because its document does not exist, makes the commit fail.
+/// The writes are applied in order. A write that is a programming error traps when it is added; within
+/// ``Firestore/validated(_:)``, it throws. A write that the database rejects, for example because its
+/// document does not exist, makes the commit fail.
 public final class WriteBatch: NSObject, Sendable {
   let firestore: Firestore
   let state = Locked(State())
@@ -112,8 +113,7 @@ public final class WriteBatch: NSObject, Sendable {
     _ document: DocumentReference, requiring precondition: PendingPrecondition? = nil,
     _ mutation: (UserWrite.Place) throws -> Mutation
   ) -> WriteBatch {
-    UserWrite.check(document, belongsTo: firestore)
-    let added = UserWrite.mutation(of: document, mutation).map { mutation in
+    let added = UserWrite.mutation(of: document, in: firestore, mutation).map { mutation in
       precondition.map { PendingMutation(mutation, requiring: $0) } ?? PendingMutation(mutation)
     }
     let isLate = state.withLock { state in
@@ -124,7 +124,7 @@ public final class WriteBatch: NSObject, Sendable {
       }
       return false
     }
-    if isLate { Self.trapCommitted() }
+    if isLate { _ = Self.lateUse() }
     return self
   }
 
@@ -192,13 +192,17 @@ public final class WriteBatch: NSObject, Sendable {
       state.isCommitted = true
       return state.failure.map(Result.failure) ?? .success(state.mutations)
     }
-    guard let collected else { Self.trapCommitted() }
-    return collected
+    return collected ?? .failure(Self.lateUse())
   }
 
-  private static func trapCommitted() -> Never {
-    ProgrammerError.trap("A write batch can no longer be used after commit has been called.")
+  private static func lateUse() -> any Error {
+    Validation.misuse("A write batch can no longer be used after commit has been called.")
   }
+}
+
+extension WriteBatch: Validatable {
+  /// Throws the error of the first invalid write.
+  func validate() throws { if let failure = state.withLock({ $0.failure }) { throw failure } }
 }
 
 extension Firestore {

@@ -42,15 +42,19 @@ final class Ticket {
   /// The commits that must succeed before this commit can. They are released when the outcome of this commit
   /// is known.
   var dependencies: [Ticket]
+  /// The time at which the ticket was created, on the monotonic clock.
+  let createdNanoseconds: UInt64
   private let mark = Atomic(false)
 
   init(
-    _ batch: Batch, _ durability: Durability, note: (any CommitNote)?, dependencies: [Ticket] = []
+    _ batch: Batch, _ durability: Durability, note: (any CommitNote)?, dependencies: [Ticket] = [],
+    createdNanoseconds: UInt64
   ) {
     self.batch = batch
     self.note = note
     self.durability = durability
     self.dependencies = dependencies
+    self.createdNanoseconds = createdNanoseconds
     body = CommitBody(trusted: batch.body)
   }
 
@@ -89,7 +93,9 @@ extension ByteStore {
     dependencies: [PendingCommit] = []
   ) throws(ByteStoreError) -> PendingCommit {
     guard !isForked else { throw .forked(directory: path) }
-    let ticket = Ticket(batch, durability, note: note, dependencies: dependencies.map(\.ticket))
+    let ticket = Ticket(
+      batch, durability, note: note, dependencies: dependencies.map(\.ticket),
+      createdNanoseconds: platform.clock.monotonicNanoseconds())
     let refusal = try state.withLock { state throws(ByteStoreError) -> ByteStoreError? in
       if let end = writeRefusal(state) { throw end }
       if options.isReadOnly { throw .readOnly(directory: path) }
@@ -136,8 +142,11 @@ extension ByteStore {
     // The space that the commit uses in the log.
     let bytes = max(bytes, LogFormat.pageBytes)
     bytesThrottled.wrappingAdd(bytes, ordering: .relaxed)
-    defer { bytesThrottled.wrappingSubtract(bytes, ordering: .relaxed) }
     var waitEnded = 0.0
+    defer {
+      bytesThrottled.wrappingSubtract(bytes, ordering: .relaxed)
+      measures?.time(.throttle, nanoseconds: UInt64(waitEnded * 1e9))
+    }
     // Waits in steps, so that all writers can resume as soon as a flush ends or a failure ends all writing.
     // Commits that will be refused anyway do not wait any longer.
     while state.withLock({ shouldWaitForFlush($0) }) {
@@ -222,19 +231,20 @@ extension ByteStore {
     var (group, refused) = prepare(tickets)
     let needsSync = group.contains { $0.durability == .synced }
     let start = platform.clock.monotonicNanoseconds()
-    var hasRotatedLog = false
+    var report = GroupReport()
     let (result, wanted, growsReserve, debt) = writer.withLock { writer in
       let before = writer.log?.header.number
       let result = log(&group, &refused, writer: &writer)
-      hasRotatedLog = writer.log?.header.number != before
-      logBytesToFlush.store(writer.logBytes, ordering: .relaxed)
+      if let header = writer.log?.header, header.number != before { report.newLog = header }
       let debt = flushDebt(writer)
+      noteLogBytes(debt.logBytes)
       guard options.maintenance.isAutomatic else { return (result, nil as UInt64?, false, debt) }
       return (result, requestRecycledLog(&writer), writer.claimReserveGrowth(), debt)
     }
     options.maintenance.pause(.commitLogged)
     var sequence = lastCommit
-    let logNanoseconds = platform.clock.monotonicNanoseconds() &- start
+    report.end = platform.clock.monotonicNanoseconds()
+    let logNanoseconds = report.end &- start
     if case .success = result { table.apply(group.map(\.applied), options.upperLayer) }
     let recycledLog = state.withLock { state in
       for (ticket, error) in refused { ticket.outcome = .failure(error) }
@@ -243,12 +253,14 @@ extension ByteStore {
         for ticket in group {
           sequence = sequence.next
           ticket.outcome = .success(sequence)
+          report.note(ticket, &state)
         }
       case .failure(let failure): fail(group, failure, state: &state)
       }
+      noteSpace(group, refused, result, report: &report, state: &state)
       state.groupWaitPolicy.groupEnded(
         tickets.count, queued: state.queue.count, syncNanoseconds: needsSync ? logNanoseconds : nil)
-      state.groupEnded(hasRotated: hasRotatedLog)
+      state.groupEnded(hasRotated: report.newLog != nil)
       state.stopLeading()
       return startRecycledLog(wanted, &state)
     }
@@ -257,6 +269,8 @@ extension ByteStore {
       ticket.signal.wake()
     }
     state.wakeAll()
+    if report.isNoteworthy(recorder) { send(report, group) }
+    if let measures { measure(measures, group, refused, report: report, logNanoseconds: logNanoseconds) }
     scheduleMaintenance()
     if let recycledLog { scheduleRecycledLog(recycledLog) }
     if growsReserve { scheduleReserve() }
@@ -361,6 +375,10 @@ extension ByteStore {
       guard platform.keeps(.poison) else { return fail(group, .refused(cause), state: &state) }
       let end = ByteStoreError.outcomeUnknown(cause)
       state.end = end
+      if state.poison == nil {
+        state.poison = State.Obstacle(cause: cause, since: platform.clock.wallMicroseconds())
+        state.owesPoisonEvent = true
+      }
       for ticket in group + state.queue {
         ticket.refuse()
         ticket.outcome = .failure(end)

@@ -37,6 +37,9 @@ package protocol OpenDirectory: Sendable {
   /// excludes all other openers. If the file system has no locks, the reader gets a lock that excludes no
   /// other opener.
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult
+  /// Opens the lock file `name` of the readers, which do not take the lock of the directory. A writer creates
+  /// the file if it does not exist. Returns nil if there is no such file or the file system has no locks.
+  func readerLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> (any ReaderLock)?
 }
 
 package enum FileAccess: Sendable { case read, readAndWrite }
@@ -48,6 +51,16 @@ package enum DirectoryLockResult: Sendable {
 
 /// A lock that is held until `release()` or the death of the process.
 package protocol DirectoryLock: Sendable {
+  func release()
+}
+
+/// The lock that readers share while a writer uses the store. It never makes the writer wait.
+package protocol ReaderLock: Sendable {
+  /// Whether a reader shares the lock. Called by the writer.
+  func isShared() -> Bool
+  /// Shares the lock until `release()` or the death of the process. Returns false if the lock cannot be
+  /// shared.
+  func share() -> Bool
   func release()
 }
 
@@ -72,4 +85,17 @@ package protocol OpenFile: Sendable {
 extension OpenFile {
   package func startWriteback(_ range: Range<UInt64>) {}
   package func startReading(_ range: Range<UInt64>) {}
+}
+
+extension OpenDirectory {
+  /// A directory that only this process can use has no readers that need a lock.
+  package func readerLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> (any ReaderLock)? {
+    NoReaderLock()
+  }
+}
+
+private struct NoReaderLock: ReaderLock {
+  func isShared() -> Bool { false }
+  func share() -> Bool { true }
+  func release() {}
 }

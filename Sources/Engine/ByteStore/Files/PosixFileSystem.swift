@@ -246,6 +246,11 @@ private final class PosixDirectory: OpenDirectory {
     return owner
   }
 
+  func readerLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> (any ReaderLock)? {
+    guard let file = try openLock(name, access) else { return nil }
+    return PosixReaderLock(descriptor: file)
+  }
+
   private func recordedHolder(_ name: String) -> Int32? {
     (try? openLock(name, .read)).flatMap { $0 }.flatMap { PosixLock.recordedHolder(in: $0) }
   }
@@ -472,6 +477,34 @@ private final class PosixLock: DirectoryLock {
     // A file without a process id is better than a file with the process id of the previous holder.
     if taken != text.count { _ = ftruncate(file.number, 0) }
   }
+}
+
+/// The readers' lock, on a file of its own. The writer asks with a lock that it never keeps.
+private final class PosixReaderLock: ReaderLock {
+  private static let attemptsMax = 100
+  private let descriptor: Descriptor
+
+  init(descriptor: Descriptor) { self.descriptor = descriptor }
+
+  func isShared() -> Bool {
+    guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else { return true }
+    _ = flock(descriptor.number, LOCK_UN)
+    return false
+  }
+
+  func share() -> Bool {
+    for _ in 0..<Self.attemptsMax {
+      if flock(descriptor.number, LOCK_SH | LOCK_NB) == 0 { return true }
+      // The writer may be asking. It keeps the lock only between two system calls.
+      guard errno == EWOULDBLOCK || errno == EINTR else { return false }
+      usleep(1000)
+    }
+    return false
+  }
+
+  // Closing the descriptor is enough: a forked child has a copy of it, and the writer then recycles no log
+  // until the child ends. Unlocking would also take the lock from a parent whose child calls this.
+  func release() { descriptor.close() }
 }
 
 /// The only owner of a descriptor. Closes it once, on `close` or on deinit.

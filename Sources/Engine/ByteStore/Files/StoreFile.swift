@@ -12,6 +12,8 @@ package enum StoreFile {
   package static let manifest = "MANIFEST"
   package static let newManifest = "MANIFEST.new"
   package static let lock = "LOCK"
+  /// The lock file of the readers. A writer creates it.
+  package static let readers = "READERS"
   /// A recycled log file: full size, no header.
   package static let recycledLog = "SPARE"
   /// A file that reserves space. It is deleted when the disk is full.
@@ -53,7 +55,7 @@ package enum StoreFile {
 
   /// Whether the store uses the name for its own files, or ever used it.
   package static func isStoreName(_ name: String) -> Bool {
-    [manifest, newManifest, lock, recycledLog, reserve, backupMark].contains(name)
+    [manifest, newManifest, lock, readers, recycledLog, reserve, backupMark].contains(name)
       || logNumber(of: name) != nil || isSegmentOrCheckpoint(name) || isSalvaged(name)
   }
 

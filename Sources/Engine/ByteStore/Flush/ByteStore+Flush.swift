@@ -54,14 +54,17 @@ extension ByteStore {
         state.failedFlush = nil
       case .failure(let error):
         let logBytes = logBytesToFlush.load(ordering: .relaxed)
+        let since = state.failedFlush?.since ?? platform.clock.wallMicroseconds()
         state.failedFlush = FailedFlush(
           error: error, logBytes: logBytes,
-          retryNanoseconds: end &+ retryDelayNanoseconds(logBytes, took: end &- start))
+          retryNanoseconds: end &+ retryDelayNanoseconds(logBytes, took: end &- start), since: since)
+        state.flushCounts.failed += 1
         if case .system(let cause) = error, cause.isSync { fail([], .unknown(cause), state: &state) }
         if case .outcomeUnknown(let cause) = error { fail([], .unknown(cause), state: &state) }
       }
     }
     state.wakeAll()
+    if case .failure(let error) = result { sendFailure(ofFlush: error) }
     try result.get()
   }
 
@@ -145,6 +148,8 @@ extension ByteStore {
     /// The earliest time of the next retry, on the monotonic clock. The next commit triggers the retry, even
     /// if that commit is refused.
     var retryNanoseconds: UInt64
+    /// The wall-clock time of the first of these failures, in microseconds since 1970.
+    var since: Int64
   }
 
   /// Returns the error that refuses a commit if flushes fail and the WAL has reached its limit; nil if the
@@ -155,7 +160,14 @@ extension ByteStore {
     guard batch.count > 0, let failed = state.failedFlush, hasReachedLogLimit(failed.logBytes) else {
       return nil
     }
-    return refusal(because: failed.error, of: batch)
+    return refusal(because: failed.error, isRemovalOnly: batch.isRemovalOnly)
+  }
+
+  /// The error with which puts are refused because flushes fail and the WAL has reached its limit, and the
+  /// time since when flushes fail; nil if puts are not refused for this reason.
+  func refusalOfPutsAtLogLimit(_ state: borrowing State) -> (error: ByteStoreError, since: Int64)? {
+    guard let failed = state.failedFlush, hasReachedLogLimit(failed.logBytes) else { return nil }
+    return refusal(because: failed.error, isRemovalOnly: false).map { ($0, failed.since) }
   }
 
   /// Whether a commit should wait for a flush instead of being refused. If the disk is full, the commit
@@ -166,12 +178,12 @@ extension ByteStore {
     return failed.error.isRecoverableOutOfSpace
   }
 
-  private func refusal(because error: ByteStoreError, of batch: Batch) -> ByteStoreError? {
+  private func refusal(because error: ByteStoreError, isRemovalOnly: Bool) -> ByteStoreError? {
     switch error {
     case .full: return error
     case .system(let cause) where !error.isDamageOrUnreadable:
       // A full disk already limits the WAL (C11). Removals must be accepted, because they free space.
-      if cause.code == ENOSPC || cause.code == EDQUOT || cause.isOutOfSpace && batch.isRemovalOnly {
+      if cause.code == ENOSPC || cause.code == EDQUOT || cause.isOutOfSpace && isRemovalOnly {
         return nil
       }
       return .flushImpossible(directory: path, cause: "\(cause).", failure: cause)
@@ -281,9 +293,11 @@ extension ByteStore {
       if case .scope(let scope) = extent { freeUnneededSpace(after: scope) }
       return
     }
+    var report = sendStart(ofFlush: start.logBytes, newLog: start.newLog)
     pause(.frozen)
     var job = FlushJob(start.frozen.table, target)
     let compactionInputs = compactionInputs(of: start.frozen.table, extent)
+    report.noteCompaction(of: compactionInputs, in: start.frozen.table)
     let checkpoint: Manifest.Checkpoint
     do throws(ByteStoreError) {
       try job.writeMemtable()
@@ -319,9 +333,19 @@ extension ByteStore {
       state.needsLostPage = false
       state.upperLayerChangesWritten = start.upperLayerChanges
       state.lacksUpperLayerPages = extent.hasOnlyEssentialPages && start.frozen.pages != nil
+      state.flushCounts.succeeded += 1
+      state.flushCounts.lastSuccess = platform.clock.wallMicroseconds()
     }
     move(job.moves, job.segments)
     pause(.entriesMoved)
+    report.commit = start.position.sequence
+    report.bytes = checkpoint.bytes + job.segments.reduce(0) { $0 + $1.entry.bytes }
+    release(dropped, after: extent)
+    sendEnd(of: report)
+  }
+
+  /// Deletes the files that the flush has replaced, and adapts the reserved space to the new state.
+  private func release(_ dropped: Dropped, after extent: Extent) {
     guard case .scope(let scope) = extent else { return delete(dropped, recycles: false) }
     delete(dropped, recycles: scope == .asNeeded)
     freeUnneededSpace(after: scope)
@@ -356,6 +380,10 @@ extension ByteStore {
     /// The number of upper-layer changes that the frozen pages are certain to contain. The pages may contain
     /// a few later changes.
     var upperLayerChanges: UInt64
+    /// The size of the WAL before the flush.
+    var logBytes: UInt64
+    /// The log to which the flush rotated; nil if it did not rotate.
+    var newLog: LogHeader?
   }
 
   /// Freezes the key directory and rotates the log. Returns nil if the flush has nothing to do.
@@ -377,11 +405,14 @@ extension ByteStore {
       guard hasNewCommits || hasLargeLog || !compactionInputs(of: frozen.table, extent).isEmpty else {
         return nil
       }
+      let logBytes = writer.logBytes
       // If the current log is empty, it serves as the new log.
-      if let log = writer.log, !log.isEmpty || hasLargeLog { try rotate(for: extent, &writer) }
+      let rotates = writer.log.map { !$0.isEmpty || hasLargeLog } ?? false
+      if rotates { try rotate(for: extent, &writer) }
       let first = writer.log?.header.number ?? writer.manifest.nextLogNumber
       return Start(
-        frozen: frozen, position: writer.last, firstLog: first, upperLayerChanges: upperLayerChanges)
+        frozen: frozen, position: writer.last, firstLog: first, upperLayerChanges: upperLayerChanges,
+        logBytes: logBytes, newLog: rotates ? writer.log?.header : nil)
     }
   }
 
@@ -519,7 +550,7 @@ extension ByteStore {
       writer.manifest = manifest
       writer.flushedThrough = start.position.sequence
       noteLogBytesDue(checkpoint)
-      logBytesToFlush.store(writer.logBytes, ordering: .relaxed)
+      noteLogBytes(writer.logBytes)
       return Dropped(
         logs: old.logs.filter { $0.number < start.firstLog },
         segments: old.segments.filter { !manifest.segments.contains($0) }, checkpoint: old.checkpoint)
@@ -575,6 +606,9 @@ extension ByteStore {
   /// allocated space is faster than allocating new space.
   private func recycle(_ logs: [Manifest.Log]) -> LogNumber? {
     guard let log = logs.max(by: { $0.capacity < $1.capacity }) else { return nil }
+    // A reader may still read the log. If it is deleted instead, its bytes stay until the reader closes it.
+    // A reader that comes later finds a manifest that does not name the log.
+    guard readerLock?.isShared() == false else { return nil }
     let isWanted = writer.withLock { writer in
       guard case .none = writer.recycledLog, let current = writer.log,
         log.capacity >= capacity(for: [], previousLength: current.header.capacity)

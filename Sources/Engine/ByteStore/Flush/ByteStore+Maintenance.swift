@@ -151,6 +151,7 @@ extension ByteStore {
       return startRecycledLog(wanted, &state)
     }
     state.wakeAll()
+    if case .failure = result { sendPoison() }
     if let recycledLog { prepareRecycledLog(recycledLog) }
     if growsReserve { growReserve() }
     // If the flush fails, the statistics show its error, and the flush is retried later.
@@ -201,6 +202,7 @@ extension ByteStore {
       }
     }
     state.wakeAll()
+    if case .failure = result { sendPoison() }
   }
 
   // MARK: The log

@@ -5,15 +5,19 @@ extension ByteStore {
   package func abandon() {
     refuseReads()
     beginClosing()
-    state.withLock(when: { !$0.isLeading && !$0.isBusyWithFiles }) { state in
+    let wasClosed = state.withLock(when: { !$0.isLeading && !$0.isBusyWithFiles }) { state in
+      let kind = CloseKind(endBefore: state.end)
       state.end = .closed(directory: path)
       refuseQueue(&state)
+      return kind == .alreadyClosed
     }
     writer.withLock { writer in
       writer.log?.closeFile()
       writer.log = nil
     }
     lock.release()
+    readerLock?.release()
+    if !wasClosed { sendClose(isClean: options.isReadOnly) }
   }
 
   /// Fails the queued commits, because no leader will dequeue them any more.
@@ -115,7 +119,14 @@ extension ByteStore {
     let failure = writeUpperLayerPages()
     let turn = beginClose()
     guard turn != .alreadyClosed else { return }
-    defer { lock.release() }
+    let result = Result { () throws(ByteStoreError) in try closeLog(turn, failure) }
+    lock.release()
+    sendClose(isClean: turn == .clean && (try? result.get()) != nil)
+    try result.get()
+  }
+
+  /// Marks the log as cleanly closed. `failure` is the error of a flush during this close.
+  private func closeLog(_ turn: CloseKind, _ failure: ByteStoreError?) throws(ByteStoreError) {
     try writer.withLock { writer throws(ByteStoreError) in
       if case .ready(let recycledLog) = writer.recycledLog { discard(recycledLog) }
       writer.recycledLog = .none

@@ -36,6 +36,9 @@ package struct Opened {
   var leftovers: [String] = []
   package var last = LogHeader.LogEnd(fileID: .zero, length: 0, sequence: .none)
   var report = RecoveryReport()
+  /// The position of a reader in the writer's files.
+  var reader: ReaderState?
+  var readerLock: (any ReaderLock)?
 }
 
 extension Opened {
@@ -57,6 +60,7 @@ extension ByteStore {
     _ path: String, options: Options = Options(), platform: Platform = .real
   ) throws(ByteStoreError) -> ByteStore {
     try StorePath.check(path)
+    if options.isReader { return try openReader(path, options: options, platform: platform) }
     var (options, platform) = (options, platform)
     if options.isReadOnly {
       options.createsIfMissing = false
@@ -67,7 +71,12 @@ extension ByteStore {
     let durability = try refuseNetwork(directory)
     let lock = try acquireLock(of: directory, options, platform: platform)
     do throws(ByteStoreError) {
-      return ByteStore(try read(directory, durability, lock: lock, options: options, platform: platform))
+      var opened = try read(directory, durability, lock: lock, options: options, platform: platform)
+      // Without this file, readers cannot say that they are there, and no log is recycled.
+      if !options.isReadOnly { opened.readerLock = try? directory.readerLock(StoreFile.readers, .readAndWrite) }
+      let store = ByteStore(opened)
+      store.sendOpen()
+      return store
     } catch {
       lock.release()
       throw error.isDamage && isMarkedAsBackup(directory) ? .incompleteBackup(directory: path) : error
@@ -80,7 +89,7 @@ extension ByteStore {
     (try? directory.names().contains(StoreFile.backupMark)) ?? false
   }
 
-  private static func openDirectory(
+  static func openDirectory(
     _ path: String, _ options: Options, platform: Platform
   ) throws(ByteStoreError) -> any OpenDirectory {
     if options.createsIfMissing,
@@ -98,7 +107,7 @@ extension ByteStore {
   }
 
   @discardableResult
-  private static func refuseNetwork(
+  static func refuseNetwork(
     _ directory: any OpenDirectory
   ) throws(ByteStoreError) -> DurabilityReport {
     let report = try system { () throws(SystemFailure) in try directory.durability() }
@@ -145,7 +154,7 @@ extension ByteStore {
     return try takeLock(of: directory)
   }
 
-  private struct NoLock: DirectoryLock {
+  struct NoLock: DirectoryLock {
     func release() {}
   }
 
@@ -195,7 +204,7 @@ extension ByteStore {
     }
   }
 
-  private static func refuseForeign(
+  static func refuseForeign(
     _ directory: any OpenDirectory, _ options: Options
   ) throws(ByteStoreError) {
     let names = try system { () throws(SystemFailure) in try directory.names() }
@@ -208,7 +217,9 @@ extension ByteStore {
           file: "\(directory.path)/\(StoreFile.manifest)", offset: 0,
           expected: "a manifest, as there is \(file)", found: "no such file"))
     }
-    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.recycledLog, StoreFile.reserve]
+    let ours: Set = [
+      StoreFile.lock, StoreFile.readers, StoreFile.newManifest, StoreFile.recycledLog, StoreFile.reserve,
+    ]
     if let other = names.filter({ !ours.contains($0) }).min() {
       throw .notAStore(directory: directory.path, found: other)
     }
@@ -232,7 +243,7 @@ extension ByteStore {
       || StoreFile.isSalvaged(name) || StoreFile.quarantineParts(of: name) != nil
   }
 
-  private static func read(
+  static func read(
     _ directory: any OpenDirectory, _ durability: DurabilityReport, lock: any DirectoryLock,
     options: Options, platform: Platform
   ) throws(ByteStoreError) -> Opened {

@@ -28,6 +28,7 @@ extension ByteStore {
     do throws(WriteFailure) {
       return try result.get()
     } catch {
+      sendPoison()
       switch error {
       case .refused(let cause): throw .system(cause)
       case .unknown(let cause): throw .outcomeUnknown(cause)

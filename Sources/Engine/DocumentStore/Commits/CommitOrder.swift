@@ -57,6 +57,8 @@ struct CommitOrder {
   /// Time of the last commit, in microseconds.
   private(set) var lastTime: Int64
   private var nextNumber: UInt64 = 1
+  /// The number of transactions that were opened, including those that have ended.
+  private var transactionsOpened: UInt64 = 0
   private var pending: [RecordKey: PendingStates] = [:]
   /// The numbers of the commits in progress, in ascending order.
   private var inProgress: [UInt64] = []
@@ -154,12 +156,13 @@ struct CommitOrder {
 
   // MARK: Transactions
 
-  /// Opens a transaction and returns its floor. The floor is the number of the first commit that a snapshot
-  /// taken after this call may lack.
-  mutating func openTransaction() -> UInt64 {
+  /// Opens a transaction. Returns its floor, and its number in the order in which transactions are opened.
+  /// The floor is the number of the first commit that a snapshot taken after this call may lack.
+  mutating func openTransaction() -> (floor: UInt64, number: UInt64) {
     let floor = inProgress.first ?? nextNumber
     history.keep(from: floor)
-    return floor
+    transactionsOpened += 1
+    return (floor, transactionsOpened)
   }
 
   mutating func closeTransaction(_ floor: UInt64) -> [CommitHistory.Part] { history.release(of: floor) }

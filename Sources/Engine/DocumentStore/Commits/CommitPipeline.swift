@@ -55,7 +55,10 @@ final class CommitPipeline: Sendable {
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
     let request = try CommitRequest(mutations, reads: reads, durability: durability)
     bytes.throttle(forBytes: request.bytes)
-    return try begin(request)
+    do throws(DocumentStoreError) { return try begin(request) } catch {
+      if error.isFailedWrite { bytes.measures?.count(.commitsFailed, by: 1) }
+      throw error
+    }
   }
 
   private func begin(_ request: CommitRequest) throws(DocumentStoreError) -> CommitInProgress {
@@ -364,17 +367,31 @@ final class CommitPipeline: Sendable {
 
   // MARK: Transactions
 
-  /// Opens a transaction and returns its floor. Call this before taking the transaction's snapshot.
-  /// `closeTransaction` closes the transaction.
-  func openTransaction() -> UInt64 {
-    let floor = order.withLock { $0.openTransaction() }
+  /// Opens a transaction and returns its floor and number. Call this before taking the transaction's
+  /// snapshot. `closeTransaction` closes the transaction.
+  func openTransaction() -> (floor: UInt64, number: UInt64) {
+    let opened = order.withLock { $0.openTransaction() }
     pauses?.pause(at: .begun)
-    return floor
+    return opened
   }
 
   func closeTransaction(_ floor: UInt64) {
     let dropped = order.withLock { $0.closeTransaction(floor) }
     withExtendedLifetime(dropped) {}
+  }
+
+  /// Describes a change to something that a transaction has read, even if the change was undone since; nil if
+  /// all reads hold in every state since the transaction began.
+  func change(of reads: TransactionReads) -> String? {
+    var noCheck: TransactionCheck?
+    let (changes, gap) = order.withLock { ($0.changes, $0.conflict(&noCheck, since: reads.floor)) }
+    var conflict = gap
+    func look(at change: CommitHistory.Change) {
+      conflict = conflict ?? reads.conflict(change.key, change.after)?.text(change.key)
+    }
+    changes.history.forEach(since: reads.floor, look)
+    changes.pending.forEach(look)
+    return conflict
   }
 
   /// Waits until all commits that are in progress at the time of the call are complete.

@@ -103,6 +103,12 @@ final class Publications: Sendable {
     }
   }
 
+  /// Counts a change to the whole store as a commit, and drops the queued commits, which it includes.
+  func appendReload() {
+    commitCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
+    state.withLock { $0.queue = [] }
+  }
+
   /// Moves all queued commits to `commits`, and keeps the storage of `commits` for later ones. Returns the
   /// time of the last commit.
   func take(_ commits: inout [Publication]) -> StoredTimestamp? {

@@ -21,7 +21,7 @@ struct TransactionReads: Sendable {
   }
 
   /// The lowest number of a commit that the transaction's snapshot may lack.
-  let floor: UInt64
+  var floor: UInt64
   /// The update time of each document that was read; nil for an absent document.
   private var documents: [[UInt8]: StoredTimestamp?] = [:]
   private var ranges: [Range] = []
@@ -29,6 +29,11 @@ struct TransactionReads: Sendable {
   init(floor: UInt64) { self.floor = floor }
 
   var isEmpty: Bool { documents.isEmpty && ranges.isEmpty }
+
+  /// The keys of the locks for everything that was read.
+  var lockKeys: [RecordKey] {
+    documents.keys.map { RecordKey($0) } + ranges.map { LockKey.range($0.query.scope) }
+  }
 
   mutating func add(_ path: DocumentPath, _ document: StoredDocument?) {
     documents[DocumentKey.encode(path)] = .some(document?.updateTime)

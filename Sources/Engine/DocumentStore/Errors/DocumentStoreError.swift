@@ -171,6 +171,14 @@ extension DocumentStoreError {
     self = .corrupted(evidence)
   }
 
+  /// Whether the store could not write, as opposed to a write that is invalid or in conflict.
+  var isFailedWrite: Bool {
+    switch self {
+    case .full, .failed, .outcomeUnknown: true
+    default: false
+    }
+  }
+
   /// The document whose record cannot be decoded; nil for all other errors.
   var undecodable: DocumentPath? {
     if case .corrupted(let evidence) = self { evidence.undecodable } else { nil }

@@ -454,6 +454,21 @@ extension IndexSet {
     state.withLock { trees?.finish(&$0) }
   }
 
+  /// Replaces all trees with those of another set, which belongs to a newer state of the same store. Builds
+  /// that are running are useless afterwards.
+  func adopt(_ other: IndexSet) {
+    let newer = other.state.withLock { $0 }
+    state.withLock { state in
+      state.names = newer.names
+      state.indexes = newer.indexes
+      state.lost = newer.lost
+      state.failedRebuilds = newer.failedRebuilds
+      state.unbuildable = newer.unbuildable
+      state.nextID = max(state.nextID, newer.nextID)
+      for place in state.building.indices { state.building[place].isInvalidated = true }
+    }
+  }
+
   private func apply(_ parts: [RecoveredDocuments], _ trees: RecoveredTrees?) {
     state.withLock { state in
       for part in parts {

@@ -58,6 +58,8 @@ final class LiveQueries: CommitObserver {
     var time: StoredTimestamp?
     /// Number of times a change was applied to a view.
     var visits = 0
+    /// The number of listeners of all views.
+    var listenerCount = 0
     /// An empty array whose storage is reused when the next commits are taken.
     var queueStorage: [Publication] = []
   }
@@ -72,16 +74,21 @@ final class LiveQueries: CommitObserver {
   private let offers = Atomic<UInt64>(0)
 
   private let pauses: (any StorePauses)?
+  private let recorder: Recorder?
 
-  init(_ publications: Publications, pauses: (any StorePauses)? = nil) {
+  init(_ publications: Publications, pauses: (any StorePauses)? = nil, recorder: Recorder? = nil) {
     self.publications = publications
     self.pauses = pauses
+    self.recorder = recorder
   }
 
   func setSource(_ source: any LiveSource) { state.withLock { $0.source = source } }
 
   /// Number of queries with listeners.
   var viewCount: Int { state.withLock { $0.views.count } }
+
+  /// The number of listeners of all queries.
+  var listenerCount: Int { state.withLock { $0.listenerCount } }
 
   /// The number of times the matcher returned a view for a change, whether or not the change affected the
   /// view.
@@ -100,8 +107,25 @@ final class LiveQueries: CommitObserver {
   func listen(
     _ query: StructuredQuery, _ listener: LiveListener
   ) throws(DocumentStoreError) -> LiveRegistration {
+    let registration = try add(listener, to: query)
+    sendCount(.listenerAdded, [.init("collection", .text(query.scope.collectionID))])
+    return registration
+  }
+
+  /// Reports a change of the number of listeners.
+  private func sendCount(_ name: InstrumentName, _ fields: [InstrumentEvent.Field] = []) {
+    guard let recorder, recorder.isActive else { return }
+    let count = listenerCount
+    recorder.emit(name, .debug, fields: fields + [.init("listeners", .count(count))])
+    recorder.measures?.gauge(.listeners, is: count)
+  }
+
+  private func add(
+    _ listener: LiveListener, to query: StructuredQuery
+  ) throws(DocumentStoreError) -> LiveRegistration {
     let id = query.canonicalID
     let (view, isNew) = state.withLock { state in
+      state.listenerCount += 1
       if let view = state.views[id] {
         view.listeners.append(listener)
         state.time = publications.timeIfQueueIsEmpty ?? state.time
@@ -221,11 +245,17 @@ final class LiveQueries: CommitObserver {
   }
 
   fileprivate func remove(_ listener: LiveListener, _ id: String) {
-    state.withLock { state in
-      guard let view = state.views[id] else { return }
-      view.listeners.removeAll { $0 === listener }
+    let isRemoved = state.withLock { state in
+      guard let view = state.views[id], let place = view.listeners.firstIndex(where: { $0 === listener })
+      else {
+        return false
+      }
+      view.listeners.remove(at: place)
+      state.listenerCount -= 1
       if view.listeners.isEmpty { drop(view, &state) }
+      return true
     }
+    if isRemoved { sendCount(.listenerRemoved) }
   }
 
   private func drop(_ view: LiveView, _ state: inout State) {
@@ -233,6 +263,7 @@ final class LiveQueries: CommitObserver {
     guard state.views[id] === view else { return }
     state.views[id] = nil
     state.matcher.remove(view)
+    state.listenerCount -= view.listeners.count
     view.listeners = []
     state.source?.unpin(view.pins)
     view.pins = []
@@ -250,6 +281,7 @@ final class LiveQueries: CommitObserver {
         view.place = nil
       }
       state.views = [:]
+      state.listenerCount = 0
       state.matcher = LiveMatcher()
       publications.stopObservingAll()
     }
@@ -317,6 +349,23 @@ final class LiveQueries: CommitObserver {
       report(view, state.time)
     }
     return hasReloaded
+  }
+
+  /// Runs the queries of all views again, because the store has changed by more than queued commits.
+  func reload() {
+    state.withLock { state in
+      guard let source = state.source else { return }
+      for view in state.views.values.sorted(by: { $0.number < $1.number }) {
+        view.timeShown = state.time
+        view.restartLoading()
+        do throws(DocumentStoreError) {
+          try loadSynchronously(view, &state, source: source)
+        } catch {
+          fail(view, error, state: &state)
+        }
+        report(view, state.time)
+      }
+    }
   }
 
   /// Refills a view whose limit needs more documents. The answer may include commits that have not been taken

@@ -149,7 +149,7 @@ public struct StructuredQuery: Sendable, Equatable {
 }
 
 extension StructuredQuery.Scope {
-  var collectionID: String {
+  package var collectionID: String {
     switch self {
     case .collection(let collection): collection.id
     case .collectionGroup(let id): id

@@ -134,6 +134,11 @@ package final class ShapeDictionary: Sendable {
     }
   }
 
+  /// Adds the shapes of another dictionary of the same store.
+  func add(_ other: ShapeDictionary) {
+    for shape in other.state.withLock({ $0.shapes.compactMap { $0 } }) { add(shape) }
+  }
+
   /// Describes the first difference between the stored definitions and the known shapes; nil if there is
   /// none.
   func difference(from definitions: [Shape]) -> String? {

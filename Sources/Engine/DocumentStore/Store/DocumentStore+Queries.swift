@@ -70,6 +70,15 @@ extension DocumentStore {
   public func withDocument<Result>(
     at path: DocumentPath, _ body: (borrowing DocumentView) -> Result
   ) throws(DocumentStoreError) -> Result? {
+    guard let measures = bytes.measures else { return try withUnmeasuredDocument(at: path, body) }
+    return try measures.timing(.read, clock) { () throws(DocumentStoreError) in
+      try withUnmeasuredDocument(at: path, body)
+    }
+  }
+
+  private func withUnmeasuredDocument<Result>(
+    at path: DocumentPath, _ body: (borrowing DocumentView) -> Result
+  ) throws(DocumentStoreError) -> Result? {
     let key = DocumentKey.encode(path)
     return try translatingErrors { () throws(ByteStoreError) in
       try bytes.withValue(for: key) { record in
@@ -163,7 +172,8 @@ extension DocumentStore {
 
   /// Whether the query can run without building an index.
   package func isReady(_ query: StructuredQuery) throws(DocumentStoreError) -> Bool {
-    try runIfIndexed(query) { _ in } != nil
+    try query.check()
+    return try run(query, true, missing: .skipQuery, while: { true }) { _ in } != nil
   }
 
   /// Builds the indexes that a query lacks. `isWanted` is called from time to time and must not block. Once
@@ -194,9 +204,11 @@ extension DocumentStore {
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done) {
     if checks { try query.check() }
+    let start = startOfMeasuredQuery
     let found = try run(
       query, mayRetry, missing: createsIndexes ? .build : .ignored, while: { true }, body)
     guard let found else { preconditionFailure("missing indexes are built or ignored") }
+    if let start { noteEnd(of: query, found.done, start: start) }
     return found
   }
 
@@ -205,7 +217,28 @@ extension DocumentStore {
     _ query: StructuredQuery, checks: Bool = true, _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     if checks { try query.check() }
-    return try run(query, true, missing: .skipQuery, while: { true }, body)
+    let start = startOfMeasuredQuery
+    let found = try run(query, true, missing: .skipQuery, while: { true }, body)
+    if let start, let found { noteEnd(of: query, found.done, start: start) }
+    return found
+  }
+
+  /// The time at which a query starts; nil if no instrument and no log asks for the time.
+  private var startOfMeasuredQuery: UInt64? {
+    bytes.recorder.isActive ? clock.monotonicNanoseconds() : nil
+  }
+
+  private func noteEnd(of query: StructuredQuery, _ done: Done, start: UInt64) {
+    let nanoseconds = clock.monotonicNanoseconds() &- start
+    bytes.measures?.time(.query, nanoseconds: nanoseconds)
+    guard nanoseconds >= bytes.recorder.slowQueryNanoseconds else { return }
+    // The event names no values, because they may be private.
+    bytes.recorder.emit(
+      .querySlow, .warning,
+      fields: [
+        .init("collection", .text(query.scope.collectionID)), .init("seconds", .nanoseconds(nanoseconds)),
+        .init("entries", .count(done.work.entriesRead)), .init("documents", .count(done.work.documentsRead)),
+      ])
   }
 
   /// Runs a query with the existing indexes, without waiting. Nil if the name index is not available.

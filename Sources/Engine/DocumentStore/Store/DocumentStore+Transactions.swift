@@ -10,19 +10,26 @@ extension DocumentStore {
   /// changed data that `body` has read, nothing is written and `body` runs again. It runs at most
   /// `maxAttempts` times.
   ///
-  /// Transactions are serializable: reads and writes take effect at one point in the commit order. Throws
-  /// `aborted` after the last attempt, any error of `body`, and `CancellationError` if the task is cancelled
-  /// before the commit.
+  /// Transactions are serializable: reads and writes take effect at one point in the commit order. A
+  /// transaction that has lost a race waits for its turn before it runs again, up to 60 seconds over all
+  /// attempts. Its turn ends with the transaction, or after 5 seconds if others wait. `body` must not run
+  /// another transaction on the same documents.
+  ///
+  /// Throws `aborted` after the last attempt or if the waiting time is used up, any error of `body`, and
+  /// `CancellationError` if the task is cancelled before the commit. A cancelled task notices that when its
+  /// turn comes.
   public func transaction<Result>(
     maxAttempts: Int = transactionAttempts, _ body: (StoreTransaction) throws -> Result
   ) throws -> Result {
     guard (1...Int(Int32.max)).contains(maxAttempts) else {
       throw DocumentStoreError.invalidArgument("Invalid maxAttempts: \(maxAttempts)")
     }
+    let attempts = StoreTransactionAttempts(of: self)
+    defer { attempts.end() }
     var attempt = 1
     while true {
       try Task.checkCancellation()
-      let transaction = try beginTransaction()
+      let transaction = try attempts.begin()
       defer { transaction.end() }
       do {
         let result = try body(transaction)
@@ -31,20 +38,21 @@ extension DocumentStore {
         return result
       } catch let error as DocumentStoreError where error.isRetryable && attempt < maxAttempts {
         transaction.end()
-        waitBeforeAttempt(attempt + 1)
+        attempt += 1
+        try attempts.wait(beforeAttempt: attempt)
       }
-      attempt += 1
     }
   }
 
-  /// Begins a single attempt, for callers that run the code of the transaction themselves. The attempt ends
-  /// with `commit()`, with `end()`, or when its last reference is released.
+  /// Begins a single attempt, for callers that run the code of the transaction themselves. It never waits for
+  /// other transactions. The attempt ends with `commit()`, with `end()`, or when its last reference is
+  /// released.
   public func beginTransaction() throws(DocumentStoreError) -> StoreTransaction {
     try StoreTransaction(of: self)
   }
 
-  /// Waits until the conflicting commits are visible to the next attempt. Later attempts also wait for a
-  /// random time, so that transactions that keep conflicting diverge.
+  /// Waits until the conflicting commits are visible to the next attempt of a transaction without locks.
+  /// Later attempts also wait for a random time, so that transactions that keep conflicting diverge.
   package func waitBeforeAttempt(_ attempt: Int) {
     pipeline.waitForCommitsInProgress()
     guard attempt > 2 else { return }

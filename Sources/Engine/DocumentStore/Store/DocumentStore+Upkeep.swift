@@ -10,6 +10,15 @@ extension DocumentStore {
   /// Statistics of the store. Reads nothing from disk.
   package var statistics: Statistics { bytes.statistics }
 
+  /// The health of the store. Reads nothing from disk and does not wait for a sync.
+  package var health: StoreHealth { bytes.health }
+
+  /// Reports the store's events.
+  package var recorder: Recorder { bytes.recorder }
+
+  /// The number of listeners of all queries.
+  package var listenerCount: Int { live.listenerCount }
+
   /// The disk space of the store, including recycled log files but excluding the contents of stored files.
   public var byteCount: UInt64 { bytes.statistics.directoryBytes }
 
@@ -53,6 +62,28 @@ extension DocumentStore {
   package func backup(
     to directory: String, progress: (BackupProgress) -> Void
   ) throws(DocumentStoreError) -> BackupReport {
+    let target = InstrumentEvent.Field("target", .text(directory))
+    let start = clock.monotonicNanoseconds()
+    recorder.emit(.backupStarted, .info, fields: [target])
+    do throws(DocumentStoreError) {
+      let report = try writeBackup(to: directory) { done in
+        recorder.emit(.backupProgress, .debug, fields: done.fields)
+        progress(done)
+      }
+      let nanoseconds = clock.monotonicNanoseconds() &- start
+      recorder.emit(
+        .backupFinished, .info,
+        fields: [target, .init("bytes", .count(report.bytes)), .init("seconds", .nanoseconds(nanoseconds))])
+      return report
+    } catch {
+      recorder.emit(.backupFailed, .error, fields: [target, .init("error", .error(error))])
+      throw error
+    }
+  }
+
+  private func writeBackup(
+    to directory: String, progress: (BackupProgress) -> Void
+  ) throws(DocumentStoreError) -> BackupReport {
     do throws(ByteStoreError) {
       let shapes = indexes.shapes
       return try bytes.backup(
@@ -79,6 +110,15 @@ extension DocumentStore {
   /// unchanged and appear in the statistics. A failure loses no data.
   public func compact() throws(DocumentStoreError) {
     try translatingErrors { () throws(ByteStoreError) in try bytes.flush(.everything) }
+  }
+}
+
+extension BackupProgress {
+  fileprivate var fields: [InstrumentEvent.Field] {
+    [
+      .init("step", .text(step.rawValue)), .init("bytes", .count(bytesDone)),
+      .init("total", .count(bytesTotal)),
+    ]
   }
 }
 

@@ -1,6 +1,6 @@
 // The document store, built on one ByteStore.
 
-package import ByteStore
+public import ByteStore
 
 /// A document database in one directory. Usable from any thread.
 ///
@@ -16,8 +16,9 @@ public final class DocumentStore: Sendable {
   public struct Options: Sendable {
     /// Whether to create the store if the directory has none.
     public var createsIfMissing = true
-    /// Whether to leave the directory unchanged. Commits then throw `failedPrecondition`, and queries build
-    /// their indexes in memory. A read-only store can also be open only once at a time.
+    /// Whether to read the store beside a writer, which may be another process or this one. Commits then throw
+    /// `failedPrecondition`, queries build their indexes in memory, and nothing in the directory changes. Any
+    /// number of readers can have the store open. `refresh()` shows what the writer has committed since.
     public var isReadOnly = false
     /// Initial value of `DocumentStore.createsIndexes`.
     public var createsIndexes = true
@@ -34,8 +35,11 @@ public final class DocumentStore: Sendable {
     /// limit, the least recently used automatic indexes are dropped. They are rebuilt when a query needs
     /// them. Indexes from `createIndex` are never dropped.
     public var automaticIndexBytesMax: Int?
+    /// Receives the events and measurements of the store.
+    public var instruments: (any Instruments)?
     /// Hooks for tests that schedule threads from a random source.
     package var pauses: (any StorePauses)?
+    package var transactionLocks = TransactionLockLimits()
 
     /// Creates options for a durable, writable store that is created if missing.
     public init() {}
@@ -45,11 +49,13 @@ public final class DocumentStore: Sendable {
   public let path: String
 
   package let bytes: ByteStore
+  let layer: CommitLayer
   let indexes: IndexSet
   package let options: Options
   private let indexCreation: Locked<Bool>
   package let clock: any StoreClock
   let pipeline: CommitPipeline
+  package let locks: TransactionLocks
   let publications: Publications
   let live: LiveQueries
   let feedWakers = Locked<[WeakWaker]>([])
@@ -57,6 +63,8 @@ public final class DocumentStore: Sendable {
   let trimming = Locked(Turn())
   /// Held while a feed consumer is registered, removed or moved, until the change is durable.
   let consumerChanges = Locked(Turn())
+  /// Held while a reader takes over the writer's commits.
+  let refreshing = Locked(Turn())
   let timeToLive: Locked<TimeToLiveState>
   let timeToLiveClock: TimeToLiveClock
   package let attachments = StoreAttachments()
@@ -74,14 +82,17 @@ public final class DocumentStore: Sendable {
     self.options = options
     indexCreation = Locked(options.createsIndexes)
     self.clock = clock
+    self.layer = layer
     pipeline = CommitPipeline(
       bytes, layer, feed: settings.feed, durability: options.durability, clock: clock, pauses: options.pauses)
+    locks = TransactionLocks(
+      directory: bytes.path, limits: options.transactionLocks, clock: clock, pauses: options.pauses)
     timeToLive = Locked(TimeToLiveState(policies: settings.policies))
     timeToLiveClock = TimeToLiveClock(clock)
     publications = layer.publications
     let indexBytesMax = options.automaticIndexBytesMax ?? IndexSet.standardBytesMax()
     layer.indexes.state.withLock { $0.automaticBytesMax = indexBytesMax }
-    live = LiveQueries(layer.publications, pauses: options.pauses)
+    live = LiveQueries(layer.publications, pauses: options.pauses, recorder: bytes.recorder)
     live.setSource(self)
     startSweeping()
   }
@@ -96,7 +107,7 @@ public final class DocumentStore: Sendable {
   }
 
   /// The store's settings, kept outside documents.
-  private struct Settings {
+  struct Settings {
     var feed: FeedLedger
     var policies: [String: StoredFieldPath]
 
@@ -133,10 +144,11 @@ public final class DocumentStore: Sendable {
     if options.isReadOnly { options.maintenance = .manual }
     var byteOptions = ByteStore.Options()
     byteOptions.createsIfMissing = options.createsIfMissing
-    byteOptions.isReadOnly = options.isReadOnly
+    byteOptions.isReader = options.isReadOnly
     byteOptions.maintenance = options.maintenance
     byteOptions.blobs = options.blobs
     byteOptions.cacheBytesMax = options.cacheBytesMax
+    byteOptions.instruments = options.instruments
     let layer = CommitLayer()
     byteOptions.upperLayer = layer
     return try translatingErrors { () throws(ByteStoreError) in
@@ -165,6 +177,7 @@ public final class DocumentStore: Sendable {
   /// calls.
   public func close() throws(DocumentStoreError) {
     live.end()
+    locks.close()
     stopSweeping()
     try translatingErrors { () throws(ByteStoreError) in try bytes.close() }
   }
@@ -204,6 +217,13 @@ public final class DocumentStore: Sendable {
   }
 
   private func record(at path: DocumentPath) throws(DocumentStoreError) -> [UInt8]? {
+    guard let measures = bytes.measures else { return try unmeasuredRecord(at: path) }
+    return try measures.timing(.read, clock) { () throws(DocumentStoreError) in
+      try unmeasuredRecord(at: path)
+    }
+  }
+
+  private func unmeasuredRecord(at path: DocumentPath) throws(DocumentStoreError) -> [UInt8]? {
     try translatingErrors { () throws(ByteStoreError) in try bytes.value(for: DocumentKey.encode(path)) }
   }
 

@@ -2,8 +2,11 @@
 //
 // A transaction reads from a snapshot and buffers its writes. A commit validates what the transaction has
 // read (documents, absent documents, and query results) at the transaction's position in the commit order.
-// Transactions do not lock documents and do not block commits. If a concurrent commit invalidated a read, the
-// transaction is retried.
+// If a concurrent commit invalidated a read, the transaction is retried. Transactions do not block commits of
+// plain writes.
+//
+// Transactions that conflict wait for each other (StoreTransactionAttempts). The locks only delay: a
+// transaction that waits too long, or not at all, is still serializable.
 
 import ByteStore
 
@@ -24,23 +27,35 @@ import ByteStore
 /// ```
 public final class StoreTransaction: Sendable {
   private let store: DocumentStore
-  private let floor: UInt64
-  private let snapshot: StoreSnapshot
+  /// The attempts of the transaction; nil if it takes no part in waiting.
+  private let attempts: StoreTransactionAttempts?
   private let state: Locked<State>
 
   private struct State {
+    var snapshot: StoreSnapshot
     var reads: TransactionReads
     var mutations: [Mutation] = []
+    /// The error that ended the attempt while it waited for its turn.
+    var failure: DocumentStoreError?
     var isOver = false
   }
 
-  init(of store: DocumentStore) throws(DocumentStoreError) {
+  init(
+    of store: DocumentStore, in attempts: StoreTransactionAttempts? = nil
+  ) throws(DocumentStoreError) {
     self.store = store
-    let floor = store.pipeline.openTransaction()
-    self.floor = floor
-    state = Locked(State(reads: TransactionReads(floor: floor)))
+    self.attempts = attempts
+    let (snapshot, floor, number) = try Self.begin(store)
+    attempts?.didBegin(number)
+    state = Locked(State(snapshot: snapshot, reads: TransactionReads(floor: floor)))
+  }
+
+  private static func begin(
+    _ store: DocumentStore
+  ) throws(DocumentStoreError) -> (StoreSnapshot, floor: UInt64, number: UInt64) {
+    let (floor, number) = store.pipeline.openTransaction()
     do throws(DocumentStoreError) {
-      snapshot = try StoreSnapshot(of: store)
+      return (try StoreSnapshot(of: store), floor, number)
     } catch {
       store.pipeline.closeTransaction(floor)
       throw error
@@ -55,6 +70,7 @@ public final class StoreTransaction: Sendable {
   /// write.
   public func document(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
     try checkReading()
+    try takeTurn(at: LockKey.document(path))
     let document = try snapshot.document(at: path)
     state.withLock { $0.reads.add(path, document) }
     return document
@@ -63,10 +79,13 @@ public final class StoreTransaction: Sendable {
   /// The result of a query in the snapshot. Throws `invalidArgument` after the first write.
   public func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [StoredDocument] {
     try checkReading()
+    try takeTurn(at: LockKey.range(query.scope))
     let answer = try snapshot.documents(query)
     state.withLock { $0.reads.add(query, answer) }
     return answer
   }
+
+  private var snapshot: StoreSnapshot { state.withLock { $0.snapshot } }
 
   private func checkReading() throws(DocumentStoreError) {
     guard state.withLock({ $0.mutations.isEmpty }) else {
@@ -79,6 +98,7 @@ public final class StoreTransaction: Sendable {
   /// Adds a write. Throws `invalidArgument` if the write needs a document that the transaction read as
   /// absent, or if the transaction has ended.
   public func write(_ mutation: Mutation) throws(DocumentStoreError) {
+    try takeTurn(at: LockKey.document(mutation.path))
     try state.withLock { state throws(DocumentStoreError) in
       guard !state.isOver else {
         throw .invalidArgument(
@@ -94,20 +114,84 @@ public final class StoreTransaction: Sendable {
     }
   }
 
+  // MARK: Waiting for other transactions
+
+  /// Waits for the transaction's turn at a key if other transactions are waiting. A transaction that has
+  /// waited gets a new snapshot, because the earlier holder has probably changed the document.
+  private func takeTurn(at key: @autoclosure () -> RecordKey) throws(DocumentStoreError) {
+    guard let attempts, store.locks.isContended else { return }
+    let key = key()
+    let (isOver, failure) = state.withLock { ($0.isOver, $0.failure) }
+    if let failure { throw failure }
+    guard !isOver else { return }
+    try ending(touching: [key]) { () throws(DocumentStoreError) in
+      if try attempts.takeTurn(at: [key]) { try renewSnapshot() }
+    }
+  }
+
+  /// Runs a step that ends the attempt if it fails.
+  private func ending<Result>(
+    touching keys: [RecordKey] = [], _ step: () throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> Result {
+    do throws(DocumentStoreError) { return try step() } catch {
+      state.withLock { $0.failure = error }
+      if error.isRetryable { attempts?.didLose(touchedKeys + keys) }
+      throw error
+    }
+  }
+
+  /// Continues the transaction on a new snapshot, as if it had begun there. Throws `aborted` if anything that
+  /// it has read was changed since its first snapshot.
+  private func renewSnapshot() throws(DocumentStoreError) {
+    store.pipeline.waitForCommitsInProgress()
+    let (snapshot, floor, _) = try Self.begin(store)
+    let old = state.withLock { ($0.snapshot, $0.reads) }
+    // The reads hold in the new snapshot if they hold in every state until now.
+    if let change = store.pipeline.change(of: old.1) {
+      store.pipeline.closeTransaction(floor)
+      snapshot.close()
+      throw .aborted("The transaction cannot be committed: \(change).")
+    }
+    state.withLock { state in
+      state.snapshot = snapshot
+      state.reads.floor = floor
+    }
+    store.pipeline.closeTransaction(old.1.floor)
+    old.0.close()
+  }
+
+  /// The keys of the locks for everything that the attempt has read or written.
+  private var touchedKeys: [RecordKey] {
+    state.withLock { state in
+      state.reads.lockKeys + state.mutations.map { LockKey.document($0.path) }
+    }
+  }
+
   // MARK: Committing
 
   /// Commits all writes, or throws `aborted` if a read would now have another result. Returns nil if there
   /// are no writes. In that case the reads need no validation, because they come from one snapshot.
   @discardableResult
   public func commit() throws(DocumentStoreError) -> StoredTimestamp? {
-    let (reads, mutations, wasOver) = state.withLock { state in
+    if !state.withLock({ $0.isOver || $0.mutations.isEmpty }) { try takeTurns() }
+    let (reads, mutations, wasOver, failure) = state.withLock { state in
       defer { state.isOver = true }
-      return (state.reads, state.mutations, state.isOver)
+      return (state.reads, state.mutations, state.isOver, state.failure)
     }
     guard !wasOver else { throw .invalidArgument("A transaction can be committed once.") }
     defer { release() }
+    if let failure { throw failure }
     guard !mutations.isEmpty else { return nil }
-    return try store.finish(try store.pipeline.begin(mutations, reads: reads))
+    return try ending { () throws(DocumentStoreError) in
+      try store.finish(try store.pipeline.begin(mutations, reads: reads))
+    }
+  }
+
+  /// Waits for the transaction's turn at everything that it has touched, if other transactions are waiting.
+  /// A first attempt may have touched documents before another transaction locked them.
+  private func takeTurns() throws(DocumentStoreError) {
+    guard let attempts, store.locks.isContended, state.withLock({ $0.failure == nil }) else { return }
+    _ = try ending { () throws(DocumentStoreError) in try attempts.takeTurn(at: touchedKeys) }
   }
 
   /// Ends the transaction without writing.
@@ -120,6 +204,7 @@ public final class StoreTransaction: Sendable {
   }
 
   private func release() {
+    let (snapshot, floor) = state.withLock { ($0.snapshot, $0.reads.floor) }
     store.pipeline.closeTransaction(floor)
     snapshot.close()
   }

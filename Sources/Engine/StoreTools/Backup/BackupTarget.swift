@@ -73,7 +73,7 @@ package struct BackupTarget {
     // If the rename of a new manifest was never durable, the file may still have its temporary name. Such a
     // file is harmless by itself.
     let foreignNames = names.filter { name in
-      name != StoreFile.lock && !(isInterrupted && belongsToBackup(name))
+      ![StoreFile.lock, StoreFile.readers].contains(name) && !(isInterrupted && belongsToBackup(name))
         && !(name == StoreFile.newManifest && !isStore) && name != BlobName.folder
     }
     if let found = foreignNames.min() { throw .notEmpty(directory: directory.path, found: found) }

@@ -96,7 +96,9 @@ extension ByteStore {
     let names = try system { () throws(SystemFailure) in try directory.names() }
     if names.contains(where: { $0 == StoreFile.manifest || provesStore($0) }) { return directory }
     guard !names.contains(StoreFile.backupMark) else { throw .incompleteBackup(directory: path) }
-    let ours: Set = [StoreFile.lock, StoreFile.newManifest, StoreFile.recycledLog, StoreFile.reserve]
+    let ours: Set = [
+      StoreFile.lock, StoreFile.readers, StoreFile.newManifest, StoreFile.recycledLog, StoreFile.reserve,
+    ]
     if let other = names.filter({ !ours.contains($0) }).min() {
       throw .notAStore(directory: path, found: other)
     }

@@ -109,7 +109,10 @@ struct StoreStatus {
 
   private var writing: String {
     switch statistics.writing {
-    case .possible: "possible"
+    // A command opens the store for reading, which says nothing about the writes of the app.
+    case .possible, .readOnly: "possible"
+    case .diskFull(let cause): "refused, except for deletes, because the disk is full: \(cause)"
+    case .flushImpossible(let error): "refused until a flush succeeds: \(error)"
     case .poisoned(let cause): "ended by a failure, until the store is opened again: \(cause)"
     case .closed: "closed"
     }
@@ -191,15 +194,6 @@ struct StoreStatus {
       ] as JSON,
     ]
   }
-}
-
-extension Statistics {
-  var commitsSinceFlush: UInt64 { lastCommit.value - (checkpoint?.sequence.value ?? 0) }
-}
-
-extension Statistics.Segments {
-  /// Includes the unused ends of pages.
-  var deadBytes: UInt64 { dataBytes - min(liveBytes, dataBytes) }
 }
 
 extension Statistics.DamagedSegment {

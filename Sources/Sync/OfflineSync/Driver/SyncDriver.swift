@@ -5,6 +5,7 @@
 
 internal import ByteStore
 package import DocumentStore
+internal import Synchronization
 
 extension SyncEngine: StateMachine {}
 
@@ -34,6 +35,8 @@ package final class SyncDriver: @unchecked Sendable {
   private var watchStream: (number: Int, stream: any WatchStream)?
   private var writeStream: (number: Int, stream: any WriteStream)?
   private var listeners: [ListenerID: Handler] = [:]
+  /// The listeners that are not reads of a single result.
+  private var lasting: Set<ListenerID> = []
   /// Listeners that wait for a single result.
   private var reads = WaitingReads()
   /// Reads that have received a snapshot which does not satisfy them yet.
@@ -56,6 +59,8 @@ package final class SyncDriver: @unchecked Sendable {
   /// The error that stopped the client; nil while it works.
   private var failure: OfflineSyncError?
   private let numbers = ListenerNumbers()
+  private let counts = SyncCounts()
+  private var recorder: Recorder { store.recorder }
 
   package init(
     _ local: LocalStore, _ remote: any Remote, options: SyncEngine.Options, scheduler: any SyncScheduler
@@ -118,7 +123,9 @@ package final class SyncDriver: @unchecked Sendable {
       return UserWrite(mutations: write.mutations, time: time, call: call)
     }
     do throws(DocumentStoreError) {
-      for (place, result) in try engine.take(users).enumerated() {
+      let results = try engine.take(users)
+      recordPendingWrites()
+      for (place, result) in results.enumerated() {
         finish(issued[place], users[place].call, result: result)
       }
     } catch {
@@ -171,7 +178,9 @@ package final class SyncDriver: @unchecked Sendable {
     enqueue { [self] in
       if let error = failure ?? Self.problem(about: query) { return handler(.failure(error)) }
       listeners[id] = handler
+      lasting.insert(id)
       handle(.listen(id, query, rules))
+      recordListeners(.listenerAdded, [.init("collection", .text(query.scope.collectionID))])
     }
     return id
   }
@@ -188,7 +197,9 @@ package final class SyncDriver: @unchecked Sendable {
 
   package func unlisten(_ id: ListenerID) {
     enqueue { [self] in
-      if listeners.removeValue(forKey: id) != nil { handle(.unlisten(id)) }
+      guard listeners.removeValue(forKey: id) != nil else { return }
+      handle(.unlisten(id))
+      if lasting.remove(id) != nil { recordListeners(.listenerRemoved) }
     }
   }
 
@@ -257,6 +268,12 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   private func notify(_ rejection: Rejection) {
+    recorder.emit(
+      .syncWriteRejected, .warning,
+      fields: [
+        .init("code", .text("\(rejection.error.code)")), .init("error", .text(rejection.error.message)),
+        .init("documents", .count(rejection.paths.count)),
+      ])
     guard rejectionListeners.isEmpty else {
       for handler in rejectionListeners.values { handler(.success(rejection)) }
       return
@@ -445,6 +462,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   private func attempt(_ body: () throws(DocumentStoreError) -> Void) {
     do throws(DocumentStoreError) { try body() } catch { return fail(.store(error)) }
+    recordPendingWrites()
     notifyQueueListeners()
   }
 
@@ -472,12 +490,16 @@ package final class SyncDriver: @unchecked Sendable {
     case .stopTimer(let timer): driver.stop(timer)
     case .notify(let id, let snapshot): listeners[id]?(.success(snapshot))
     case .failListener(let id, let error):
+      lasting.remove(id)
+      counts.listeners.store(lasting.count, ordering: .relaxed)
       listeners.removeValue(forKey: id)?(.failure(.remote(error)))
     case .refuse(let id, let refusal): listeners[id]?(.failure(.refused(refusal)))
     case .notifySync(let id): syncListeners[id]?()
     case .finishWrite(let call, let error):
+      recordPendingWrites()
       writes.removeValue(forKey: call)?(error.map { .remote($0) })
     case .finishWait(let call, let error):
+      recordPendingWrites()
       waits.removeValue(forKey: call)?(error.map { .remote($0) })
     case .rejected(let rejection): notify(rejection)
     }
@@ -499,6 +521,7 @@ package final class SyncDriver: @unchecked Sendable {
     guard watchStream?.number == number else { return }
     switch event {
     case .opened:
+      recordOpening(of: "watch")
       reads.noteMessage()
       handle(.watchOpened)
     case .changed(let change, let version):
@@ -506,6 +529,7 @@ package final class SyncDriver: @unchecked Sendable {
       handle(.watchChanged(change, version))
     case .closed(let error):
       watchStream = nil
+      recordClosing(of: "watch", error)
       handle(.watchClosed(error))
     }
   }
@@ -521,7 +545,9 @@ package final class SyncDriver: @unchecked Sendable {
   private func take(_ event: WriteStreamEvent, _ number: Int) {
     guard writeStream?.number == number else { return }
     switch event {
-    case .opened: handle(.writeOpened)
+    case .opened:
+      recordOpening(of: "write")
+      handle(.writeOpened)
     case .handshakeComplete(let token): handle(.handshakeComplete(token: token))
     case .answered(let version, let results, let token):
       handle(.writeAnswered(version, results, token: token))
@@ -530,8 +556,39 @@ package final class SyncDriver: @unchecked Sendable {
       handle(.writeOvertaken)
     case .closed(let error):
       writeStream = nil
+      recordClosing(of: "write", error)
       handle(.writeClosed(error))
     }
+  }
+
+  // MARK: Instruments
+
+  /// The number of writes of the current user that the remote has not answered, as of the last event.
+  package var pendingWriteCount: Int { counts.pendingWrites.load(ordering: .relaxed) }
+
+  /// The number of listeners that are not reads of a single result.
+  package var listenerCount: Int { counts.listeners.load(ordering: .relaxed) }
+
+  private func recordPendingWrites() {
+    let count = engine.pendingWriteCount
+    guard counts.pendingWrites.exchange(count, ordering: .relaxed) != count else { return }
+    recorder.measures?.gauge(.pendingWrites, is: count)
+  }
+
+  private func recordListeners(_ name: InstrumentName, _ fields: [InstrumentEvent.Field] = []) {
+    counts.listeners.store(lasting.count, ordering: .relaxed)
+    recorder.emit(name, .debug, fields: fields + [.init("listeners", .count(lasting.count))])
+    recorder.measures?.gauge(.listeners, is: lasting.count)
+  }
+
+  private func recordOpening(of stream: String) {
+    recorder.emit(.syncConnected, .info, fields: [.init("stream", .text(stream))])
+  }
+
+  private func recordClosing(of stream: String, _ error: RemoteError?) {
+    recorder.emit(
+      .syncDisconnected, error == nil ? .info : .warning,
+      fields: [.init("stream", .text(stream)), .init("error", .text(error?.description ?? "none"))])
   }
 
   // MARK: The end
@@ -555,6 +612,8 @@ package final class SyncDriver: @unchecked Sendable {
     driver.stopTimers()
     reads = WaitingReads()
     unsatisfied = []
+    lasting = []
+    counts.listeners.store(0, ordering: .relaxed)
     // Releasing a handler may close the database, which calls back into this object.
     let gone = (listeners, syncListeners, queueListeners, rejectionListeners, writes, waits)
     listeners = [:]
@@ -565,6 +624,12 @@ package final class SyncDriver: @unchecked Sendable {
     waits = [:]
     withExtendedLifetime(gone) {}
   }
+}
+
+/// Counts that any thread may read.
+private final class SyncCounts: Sendable {
+  let pendingWrites = Atomic(0)
+  let listeners = Atomic(0)
 }
 
 /// A source of unique listener ids, usable from any thread.

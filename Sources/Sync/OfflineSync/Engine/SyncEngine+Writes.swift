@@ -32,6 +32,9 @@ extension SyncEngine {
       oldest: local.queue.first?.time)
   }
 
+  /// The number of the current user's pending writes.
+  var pendingWriteCount: Int { local.queue.count }
+
   func cancelWrite(_ id: BatchID) throws(DocumentStoreError) {
     guard local.queue[id] != nil else { return }
     if writing.lookup == id { writing.lookup = nil }

@@ -57,6 +57,15 @@ struct TargetState {
     documents = [:]
   }
 
+  /// Drops everything that belongs to an earlier watch of the target: the remote sends the target anew.
+  mutating func startOver() {
+    clearChanges()
+    isCurrent = false
+    isDelivered = false
+    refused = []
+    refusals = [:]
+  }
+
   // MARK: Refusals
 
   /// Records a refusal. Listeners receive each refusal once.
@@ -71,12 +80,6 @@ struct TargetState {
     guard refused.remove(path) != nil else { return }
     hasChanges = true
     refusals[.document(path)] = nil
-  }
-
-  /// Drops all refusals, because the target starts over.
-  mutating func forgetRefusals() {
-    refused = []
-    refusals = [:]
   }
 
   mutating func takeRefusals() -> [RemoteRefusal] {

@@ -74,10 +74,7 @@ struct WatchAggregator {
       case .added:
         states[id, default: TargetState()].noteResponse()
         // Earlier messages referred to an earlier watch of the target.
-        if states[id]?.isPending == false {
-          states[id]?.clearChanges()
-          states[id]?.forgetRefusals()
-        }
+        if states[id]?.isPending == false { startOver(id, context) }
         states[id]?.take(token)
       case .removed:
         states[id, default: TargetState()].noteResponse()
@@ -93,6 +90,16 @@ struct WatchAggregator {
 
   private func isActive(_ id: TargetID, _ context: WatchContext) -> Bool {
     context.targets[id] != nil && states[id]?.isPending != true
+  }
+
+  private mutating func startOver(_ id: TargetID, _ context: WatchContext) {
+    states[id]?.startOver()
+    // Without a token, the remote sends the whole target. The documents that it does not send have left the
+    // target, and no message says so.
+    guard let target = context.targets[id], target.resumeToken.isEmpty, target.readTime == .none else {
+      return
+    }
+    for path in context.remoteKeys(id) { remove(path, nil, from: id, context: context) }
   }
 
   private mutating func reset(_ id: TargetID, _ context: WatchContext) {
@@ -136,9 +143,8 @@ struct WatchAggregator {
       states[id, default: TargetState()].note(refusal)
       return
     }
-    if let path = target.document {
-      if count == 0 { remove(path, SyncedDocument(path, .absent), from: id, context: context) }
-      return
+    if count == 0, let path = target.document {
+      return remove(path, SyncedDocument(path, .absent), from: id, context: context)
     }
     guard self.count(of: id, context) != count else { return }
     let bloom = filter.flatMap { BloomFilter($0) }
@@ -188,8 +194,8 @@ struct WatchAggregator {
       guard let target = context.targets[id], isActive(id, context) else { continue }
       // The remote has sent the complete target without the target's document, so the document does not
       // exist. Messages for other targets do not count, because they do not show whether the remote found the
-      // document for this target.
-      if states[id]?.isComplete == true, let path = target.document,
+      // document for this target. After a mismatch, the answer to the new request will show it.
+      if states[id]?.isComplete == true, mismatches[id] == nil, let path = target.document,
         updaters[path]?.contains(id) != true,
         !context.remoteKeys(id).contains(path)
       {

@@ -5,7 +5,7 @@
 //   The default port 0 is any free port; the first line of output names it. The default address 127.0.0.1
 //   serves this machine only.
 //
-//   GET /health            the number of documents, if the database can be read
+//   GET /health            the health of the database, with status 503 if it cannot write
 //   GET /notes             all notes, the newest first; with ?tag=TAG, those with the tag
 //   GET /notes/ID          one note
 //   PUT /notes/ID          creates or replaces a note; the body is {"text": "…", "tags": ["…"]}

@@ -31,7 +31,7 @@ struct HTTPResponse: Sendable {
 
   private static let reasons = [
     200: "OK", 204: "No Content", 400: "Bad Request", 404: "Not Found", 413: "Content Too Large",
-    500: "Internal Server Error", 501: "Not Implemented",
+    500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable",
   ]
 }
 

@@ -1,0 +1,255 @@
+// A store that is read beside a writer, which may be another process.
+//
+//   open     share the readers' lock, capture the files (CapturedStore), and open the capture as a store
+//            whose writes stay in memory
+//   follow   take the commits that the writer has logged since, from log to log (FollowedLog)
+//   reopen   if a flush has deleted a log before it was read to its end, or if the commits that were taken
+//            use too much memory: capture the files again
+//
+// A reader takes neither the lock of the directory nor the lock file of the writer, and writes nothing. It
+// cannot make the writer wait. The readers' lock only lets the writer delete a log instead of recycling it.
+// Where that lock cannot be shared, as on read-only media, a reader works as well: a frame of a recycled log
+// does not decode, and the manifest is read again before anything counts as damage.
+
+import Libc
+
+/// The position of a reader in the writer's files.
+struct ReaderState {
+  /// The directory itself, with whatever the writer has made of it.
+  let directory: any OpenDirectory
+  /// The platform that shows these files and not the captured ones.
+  let platform: Platform
+  /// The bytes of the manifest at the last look.
+  var manifestBytes: [UInt8]
+  /// The log from which the next commits are taken; nil if the last log was closed.
+  var log: FollowedLog?
+  /// The end of the last log that was read to its end.
+  var last: LogHeader.LogEnd
+  /// The size of the commits that were taken since the store was opened.
+  var bytesTaken = 0
+  /// Whether commits were taken that may not all be visible.
+  var isIncomplete = false
+  /// The monotonic time of the last look at the writer's files.
+  var lookedAt: UInt64
+}
+
+extension ByteStore {
+  /// The result of a look at the writer's files.
+  package enum Followed {
+    /// The commits since the last look, in order.
+    case commits([CommitBody])
+    /// The commits since the last look are in no log any more, or would use too much memory.
+    case mustReopen
+  }
+
+  static func openReader(
+    _ path: String, options: Options, platform: Platform
+  ) throws(ByteStoreError) -> ByteStore {
+    var options = options
+    options.createsIfMissing = false
+    options.isReadOnly = true
+    options.maintenance = .manual
+    let directory = try openDirectory(path, options, platform: platform)
+    try refuseNetwork(directory)
+    let readerLock = try? directory.readerLock(StoreFile.readers, .read)
+    // Before the capture, so that no captured log is recycled.
+    if readerLock?.share() == false { readerLock?.release() }
+    do throws(ByteStoreError) {
+      var opened = try readCapture(directory, options, platform: platform)
+      opened.readerLock = readerLock
+      let store = ByteStore(opened)
+      store.sendOpen()
+      return store
+    } catch {
+      readerLock?.release()
+      // The names say what a directory without a manifest is.
+      if case .noStore = error { try refuseForeign(directory, options) }
+      throw error
+    }
+  }
+
+  private static func readCapture(
+    _ directory: any OpenDirectory, _ options: Options, platform: Platform
+  ) throws(ByteStoreError) -> Opened {
+    let lookedAt = platform.clock.monotonicNanoseconds()
+    let captured = try CapturedStore.capture(directory, platform: platform)
+    // From here on, the files are in memory or open.
+    var capturedPlatform = platform
+    capturedPlatform.fileSystem = ReadOnlyFileSystem(
+      base: CapturedFileSystem(base: platform.fileSystem, captured: captured.directory),
+      protected: directory.path)
+    let (protected, durability) = try system { () throws(SystemFailure) in
+      (try capturedPlatform.fileSystem.openDirectory(directory.path), try directory.durability())
+    }
+    var opened = try read(
+      protected, durability, lock: NoLock(), options: options, platform: capturedPlatform)
+    for use in opened.table.frozen().segments { _ = try? use?.segment.open() }
+    captured.directory.release()
+    opened.reader = ReaderState(
+      directory: directory, platform: platform, manifestBytes: captured.manifest.encoded(),
+      log: captured.lastLog,
+      last: opened.last, lookedAt: lookedAt)
+    return opened
+  }
+
+  // MARK: Following
+
+  /// The size of commits after which the files are captured again, which frees their memory.
+  private static let bytesTakenMax = 64 << 20
+  /// Every further look means that the writer has replaced the manifest during the one before.
+  private static let looksMax = 1000
+
+  /// Looks for commits that the writer has made since the last look, and that are known to be on stable
+  /// storage. The caller passes each of them to `apply`, in order, and then calls `didApplyFollowed`. If it
+  /// does not, the next look asks for a reopening.
+  package func follow() throws(ByteStoreError) -> Followed {
+    try checkReadable()
+    guard let reader else { return .commits([]) }
+    let now = platform.clock.monotonicNanoseconds()
+    return try reader.withLock { reader throws(ByteStoreError) in
+      guard !reader.isIncomplete else { return .mustReopen }
+      var commits: [CommitBody] = []
+      for _ in 0..<Self.looksMax {
+        switch try look(&reader, &commits) {
+        case .done:
+          reader.lookedAt = now
+          reader.bytesTaken += commits.reduce(0) { $0 + $1.bytes.count }
+          reader.isIncomplete = !commits.isEmpty
+          return reader.bytesTaken > Self.bytesTakenMax ? .mustReopen : .commits(commits)
+        case .again: continue
+        case .mustReopen: return .mustReopen
+        }
+      }
+      throw .system(SystemFailure(operation: "follow", path: path, code: EBUSY))
+    }
+  }
+
+  private enum Look {
+    case done
+    /// The writer has replaced the manifest meanwhile.
+    case again
+    case mustReopen
+  }
+
+  private func look(
+    _ reader: inout ReaderState, _ commits: inout [CommitBody]
+  ) throws(ByteStoreError) -> Look {
+    guard let bytes = try CapturedStore.manifestBytes(in: reader.directory) else {
+      throw .noStore(directory: path)
+    }
+    if bytes == reader.manifestBytes {
+      commits += try reader.log?.takeDurable() ?? []
+      return .done
+    }
+    let manifest = try Manifest.decodeSound(bytes, file: "\(path)/\(StoreFile.manifest)")
+    guard manifest.storeID == storeID else {
+      throw .foreignFile(
+        file: "\(path)/\(StoreFile.manifest)", expected: storeID, found: manifest.storeID)
+    }
+    var next = reader
+    var taken: [CommitBody] = []
+    let isComplete = try next.follow(manifest, &taken)
+    if !isComplete {
+      // The log that was missing may have been deleted or recycled after a newer manifest.
+      let isCurrent = try CapturedStore.manifestBytes(in: reader.directory) == bytes
+      return isCurrent ? .mustReopen : .again
+    }
+    next.manifestBytes = bytes
+    reader = next
+    commits += taken
+    return .done
+  }
+
+  /// Makes a commit of the writer visible. The upper layer gets `note` back.
+  package func apply(_ commit: CommitBody, note: any CommitNote) throws(ByteStoreError) {
+    let targets = try table.rebuildingLostPages { () throws(ByteStoreError) in
+      var newKeys = 0
+      return try table.prepare(commit, newKeys: &newKeys)
+    }
+    options.upperLayer?.prepare(note)
+    table.apply([AppliedCommit(body: commit, targets: targets, note: note)], options.upperLayer)
+  }
+
+  package func didApplyFollowed() { reader?.withLock { $0.isIncomplete = false } }
+
+  // MARK: Reopening
+
+  /// Captures the writer's files again, as a store of its own.
+  package func reopened(upperLayer: any UpperLayer) throws(ByteStoreError) -> ByteStore {
+    guard let now = reader?.withLock({ $0 }) else { throw .readOnly(directory: path) }
+    var options = options
+    options.upperLayer = upperLayer
+    let opened = try Self.readCapture(now.directory, options, platform: now.platform)
+    guard opened.manifest.storeID == storeID else {
+      throw .foreignFile(
+        file: "\(path)/\(StoreFile.manifest)", expected: storeID, found: opened.manifest.storeID)
+    }
+    return ByteStore(opened)
+  }
+
+  /// Takes over the state of a reopened store. `body` runs at the same moment for readers.
+  package func adopt(_ other: ByteStore, _ body: () -> Void) {
+    let table = other.table.frozen()
+    let next = other.reader?.withLock { $0 }
+    self.table.withTable { current in
+      current = table
+      body()
+    }
+    if let next { reader?.withLock { $0 = next } }
+    let writer = other.writer.withLock { $0 }
+    self.writer.withLock { $0 = writer }
+  }
+
+  /// The time since this reader last looked at the writer's files, in nanoseconds; nil if this store is no
+  /// reader.
+  package var nanosecondsSinceLook: UInt64? {
+    let lookedAt = reader?.withLock { $0.lookedAt }
+    return lookedAt.map { platform.clock.monotonicNanoseconds() &- $0 }
+  }
+
+  /// The size of the commits that the writer has logged and that are not known to be on stable storage, as of
+  /// the last look.
+  package var bytesNotDurable: UInt64 { reader?.withLock { $0.log?.bytesNotDurable } ?? 0 }
+}
+
+extension ReaderState {
+  /// Takes the commits of the logs that the manifest names. Returns false if commits are missing in between.
+  fileprivate mutating func follow(
+    _ manifest: Manifest, _ commits: inout [CommitBody]
+  ) throws(ByteStoreError) -> Bool {
+    var logs = manifest.logs[...]
+    if let place = logs.firstIndex(where: { $0.fileID == log?.header.fileID ?? last.fileID }) {
+      logs = log == nil ? logs[(place + 1)...] : logs[place...]
+      guard !logs.isEmpty else { return true }
+    } else if let log {
+      // The log was flushed. Nothing is missing if it was read to its end and the next log, or the
+      // checkpoint, follows it.
+      last = LogHeader.LogEnd(fileID: log.header.fileID, length: log.end, sequence: log.lastSequence)
+      self.log = nil
+    }
+    guard !logs.isEmpty else { return checkpointEnd(manifest)?.sequence == last.sequence }
+    for entry in logs {
+      if log?.header.fileID != entry.fileID {
+        guard let next = try FollowedLog.open(entry, in: directory, platform: platform),
+          next.header.previous.fileID == last.fileID, next.header.previous.sequence == last.sequence
+        else { return false }
+        log = next
+      }
+      if let end = entry.end {
+        guard let taken = try log?.takeAll(through: end) else { return false }
+        commits += taken
+        last = LogHeader.LogEnd(fileID: entry.fileID, length: end.length, sequence: end.sequence)
+        log = nil
+      } else {
+        commits += try log?.takeDurable() ?? []
+      }
+    }
+    return true
+  }
+
+  private func checkpointEnd(_ manifest: Manifest) -> LogHeader.LogEnd? {
+    guard let entry = manifest.checkpoint else { return nil }
+    let source = try? CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform: platform)
+    return source?.header.position
+  }
+}

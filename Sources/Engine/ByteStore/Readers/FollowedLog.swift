@@ -1,0 +1,153 @@
+// A log that a reader reads while the writer appends to it.
+//
+// Every frame proves itself: its checksums include the id of the log file and its offset. Bytes of a later use
+// of the file do not decode. So a read that meets a frame which is not yet complete, or a file that was
+// recycled, finds fewer frames, and never others.
+
+/// A position in a log, from which a reader takes the commits that the writer appends.
+struct FollowedLog {
+  let header: LogHeader
+  private let file: any OpenFile
+  private let broken: Rule?
+  /// The end of the last frame that was taken.
+  private(set) var end = UInt64(LogFormat.pageBytes)
+  private(set) var lastSequence: SequenceNumber
+  /// The largest offset that a frame records as synced.
+  private var durableThrough = UInt64(LogFormat.pageBytes)
+  /// The size of the frames that were read and are not known to be durable.
+  private(set) var bytesNotDurable: UInt64 = 0
+
+  init(header: LogHeader, file: any OpenFile, broken: Rule?) {
+    self.header = header
+    self.file = file
+    self.broken = broken
+    lastSequence = header.previous.sequence
+  }
+
+  /// Opens a log that the manifest names.
+  static func open(
+    _ log: Manifest.Log, in directory: any OpenDirectory, platform: Platform
+  ) throws(ByteStoreError) -> FollowedLog? {
+    let file: any OpenFile
+    let page: [UInt8]
+    do throws(SystemFailure) {
+      file = try directory.openFile(StoreFile.log(log.number), .read)
+      page = try file.readAll(LogFormat.pageBytes, at: 0)
+    } catch {
+      guard error.isMissingOrNotAFile else { throw .system(error) }
+      return nil
+    }
+    guard let header = try? LogHeader(decoding: page.rawSpan, file: file.path), header.fileID == log.fileID
+    else { return nil }
+    return FollowedLog(header: header, file: file, broken: platform.brokenRule)
+  }
+
+  private struct Frame {
+    var header: FrameHeader
+    var end: UInt64
+    var body: [UInt8]
+  }
+
+  /// Takes the commits after the position that are known to be on stable storage.
+  mutating func takeDurable() throws(ByteStoreError) -> [CommitBody] {
+    let frames = try frames(limit: header.capacity)
+    durableThrough = frames.reduce(durableThrough) { max($0, $1.header.durableThrough) }
+    let durable = frames.prefix { $0.end <= durableThrough }
+    bytesNotDurable = (frames.last?.end ?? end) - (durable.last?.end ?? end)
+    return try take(durable)
+  }
+
+  /// Takes all commits up to the end that another file records. Returns nil if the log does not reach that
+  /// end, as when its file was recycled.
+  mutating func takeAll(
+    through recordedEnd: (length: UInt64, sequence: SequenceNumber)
+  ) throws(ByteStoreError) -> [CommitBody]? {
+    guard end < recordedEnd.length || lastSequence != recordedEnd.sequence else { return [] }
+    let frames = try frames(limit: recordedEnd.length)
+    guard let last = frames.last, last.end == recordedEnd.length,
+      last.header.sequence == recordedEnd.sequence
+    else { return nil }
+    return try take(frames[...])
+  }
+
+  private mutating func take(_ frames: ArraySlice<Frame>) throws(ByteStoreError) -> [CommitBody] {
+    var commits: [CommitBody] = []
+    for frame in frames {
+      end = frame.end
+      guard frame.header.kind == .commit else { continue }
+      guard let commit = CommitBody(decoding: frame.body) else {
+        throw .damage(
+          file.path, at: frame.end - UInt64(frame.header.paddedBytes), expected: "a commit's operations",
+          found: "bytes that are invalid")
+      }
+      commits.append(commit)
+      lastSequence = frame.header.sequence
+    }
+    return commits
+  }
+
+  private func frames(limit: UInt64) throws(ByteStoreError) -> [Frame] {
+    var window = FileWindow(file: file, limit: limit)
+    var frames: [Frame] = []
+    var (offset, sequence) = (end, lastSequence)
+    while offset < limit, let frame = try frame(after: offset, following: sequence, &window) {
+      frames.append(frame)
+      (offset, sequence) = (frame.end, frame.header.sequence)
+      if frame.header.kind == .close { break }
+    }
+    return frames
+  }
+
+  /// Returns the frame that follows at `offset`. The first frame of a group starts on a new page.
+  private func frame(
+    after offset: UInt64, following last: SequenceNumber, _ window: inout FileWindow
+  ) throws(ByteStoreError) -> Frame? {
+    if let frame = try frame(at: offset, following: last, &window) { return frame }
+    let nextPage = offset.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
+    return nextPage == offset ? nil : try frame(at: nextPage, following: last, &window)
+  }
+
+  private func frame(
+    at offset: UInt64, following last: SequenceNumber, _ window: inout FileWindow
+  ) throws(ByteStoreError) -> Frame? {
+    guard let head = try window.bytes(LogFormat.frameHeaderBytes, at: offset),
+      let header = FrameHeader(
+        decoding: head.rawSpan, file: self.header.fileID, offset: offset, broken: broken),
+      header.sequence == (header.kind == .commit ? last.next : last),
+      let body = try window.bytes(header.bodyBytes, at: offset + UInt64(LogFormat.frameHeaderBytes)),
+      UInt64(header.paddedBytes) <= window.limit - offset
+    else { return nil }
+    let checksum = FrameHeader.checksum(
+      ofBody: body.rawSpan, file: self.header.fileID, offset: offset, broken: broken)
+    guard checksum == header.bodyCRC else { return nil }
+    return Frame(header: header, end: offset + UInt64(header.paddedBytes), body: body)
+  }
+}
+
+/// Reads ranges of a file, most of which follow each other.
+private struct FileWindow {
+  private static let bytesMin = 256 << 10
+
+  let file: any OpenFile
+  let limit: UInt64
+  private var start: UInt64 = 0
+  private var content: [UInt8] = []
+
+  init(file: any OpenFile, limit: UInt64) {
+    self.file = file
+    self.limit = limit
+  }
+
+  /// The bytes of a range; nil if the file or the limit ends before them.
+  mutating func bytes(_ count: Int, at offset: UInt64) throws(ByteStoreError) -> [UInt8]? {
+    guard offset <= limit, UInt64(count) <= limit - offset else { return nil }
+    if offset < start || offset + UInt64(count) > start + UInt64(content.count) {
+      let wanted = Int(min(UInt64(max(count, Self.bytesMin)), limit - offset))
+      content = try system { () throws(SystemFailure) in try file.readAll(wanted, at: offset) }
+      start = offset
+    }
+    let place = Int(offset - start)
+    guard content.count - place >= count else { return nil }
+    return Array(content[place..<place + count])
+  }
+}
