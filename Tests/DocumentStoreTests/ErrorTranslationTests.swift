@@ -126,6 +126,13 @@ import Testing
           "The store at /d is open for reading only. Open it without that option to write."))
   }
 
+  @Test func aStoreThatWasReplacedMustBeOpenedAgain() {
+    #expect(
+      DocumentStoreError(.replaced(directory: "/d"))
+        == .failedPrecondition(
+          "The store at /d was replaced or restored while it was open for reading. Open it again."))
+  }
+
   @Test func closedAndForkedStoresAreClosed() {
     expect(.closed(directory: "/d"), becomes: DocumentStoreError.closed) { $0.file = "/d" }
     expect(.forked(directory: "/d"), becomes: DocumentStoreError.closed) { $0.file = "/d" }
@@ -167,7 +174,7 @@ import Testing
     case .notAStore, .noStore, .locked, .newerFormat, .foreignFile, .networkFileSystem, .incompleteBackup,
       .notEmpty, .insideStore, .nameTaken, .invalidPath, .corrupted, .tooLarge, .full, .flushImpossible,
       .outcomeUnknown,
-      .dependencyRefused, .readOnly, .system, .closed, .forked:
+      .dependencyRefused, .readOnly, .replaced, .system, .closed, .forked:
       break
     }
   }

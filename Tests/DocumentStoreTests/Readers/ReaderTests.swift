@@ -82,7 +82,7 @@ private func becomeIdle(_ store: DocumentStore) { while store.bytes.performMaint
     let first = try openReader(on: machine.disk)
     let second = try openReader(on: machine.disk)
     let store = try openWriter(on: machine.disk)
-    guard case .failedPrecondition = failure(of: { try openWriter(on: machine.disk) }) else {
+    guard case .locked = failure(of: { try openWriter(on: machine.disk) }) else {
       Issue.record("a second writer was accepted")
       return
     }
@@ -150,7 +150,7 @@ private func becomeIdle(_ store: DocumentStore) { while store.bytes.performMaint
     let reader = try openReader(on: machine.disk)
     let directory = try machine.disk.openDirectory("/store")
     for name in try directory.names() { try directory.remove(name) }
-    guard case .notFound = failure(of: { try reader.refresh() }) else {
+    guard case .notAStore = failure(of: { try reader.refresh() }) else {
       Issue.record("a missing store was not noticed")
       return
     }
@@ -158,7 +158,7 @@ private func becomeIdle(_ store: DocumentStore) { while store.bytes.performMaint
     let other = try DocumentStore.open(
       "/store", options: DocumentStore.Options(), platform: machine.disk.platform(seed: 77))
     try other.commit([set("b", 1)])
-    guard case .corrupted = failure(of: { try reader.refresh() }) else {
+    guard case .failedPrecondition = failure(of: { try reader.refresh() }) else {
       Issue.record("another store was not noticed")
       return
     }

@@ -81,6 +81,10 @@ package enum ByteStoreError: Error, Hashable, Sendable {
   /// touched.
   case incompleteBackup(directory: String)
 
+  // When reading beside a writer
+  /// The directory holds another store than the reader opened, or an earlier state of it.
+  case replaced(directory: String)
+
   // When backing up
   /// The target directory is not empty. Nothing was touched.
   case notEmpty(directory: String, found: String)
@@ -144,6 +148,8 @@ extension ByteStoreError: CustomStringConvertible {
       "A backup or a restore to \(directory) was cut off before it was complete, and is not a store. Repeat it "
         + "in a new directory, or in the same one if that holds no MANIFEST. A salvage recovers the complete parts "
         + "of this one."
+    case .replaced(let directory):
+      "The store at \(directory) was replaced or restored while it was open for reading. Open it again."
     case .notEmpty(let directory, let found):
       "A backup needs an empty or a new directory, and \(directory) holds \(found). Nothing was touched."
     case .insideStore(let directory, let store):

@@ -16,6 +16,9 @@ struct FollowedLog {
   private var durableThrough = UInt64(LogFormat.pageBytes)
   /// The size of the frames that were read and are not known to be durable.
   private(set) var bytesNotDurable: UInt64 = 0
+  /// Whether the last read met a frame that records a sync beyond the first bytes that do not decode
+  /// (docs/reliability.md, C9).
+  private(set) var hasGap = false
 
   init(header: LogHeader, file: any OpenFile, broken: Rule?) {
     self.header = header
@@ -50,7 +53,8 @@ struct FollowedLog {
 
   /// Takes the commits after the position that are known to be on stable storage.
   mutating func takeDurable() throws(ByteStoreError) -> [CommitBody] {
-    let frames = try frames(limit: header.capacity)
+    let (frames, window) = try frames(limit: header.capacity)
+    hasGap = frames.last?.header.kind != .close && recordsSync(window, beyond: frames.last?.end ?? end)
     durableThrough = frames.reduce(durableThrough) { max($0, $1.header.durableThrough) }
     let durable = frames.prefix { $0.end <= durableThrough }
     bytesNotDurable = (frames.last?.end ?? end) - (durable.last?.end ?? end)
@@ -63,7 +67,7 @@ struct FollowedLog {
     through recordedEnd: (length: UInt64, sequence: SequenceNumber)
   ) throws(ByteStoreError) -> [CommitBody]? {
     guard end < recordedEnd.length || lastSequence != recordedEnd.sequence else { return [] }
-    let frames = try frames(limit: recordedEnd.length)
+    let (frames, _) = try frames(limit: recordedEnd.length)
     guard let last = frames.last, last.end == recordedEnd.length,
       last.header.sequence == recordedEnd.sequence
     else { return nil }
@@ -86,7 +90,7 @@ struct FollowedLog {
     return commits
   }
 
-  private func frames(limit: UInt64) throws(ByteStoreError) -> [Frame] {
+  private func frames(limit: UInt64) throws(ByteStoreError) -> (frames: [Frame], window: FileWindow) {
     var window = FileWindow(file: file, limit: limit)
     var frames: [Frame] = []
     var (offset, sequence) = (end, lastSequence)
@@ -95,7 +99,20 @@ struct FollowedLog {
       (offset, sequence) = (frame.end, frame.header.sequence)
       if frame.header.kind == .close { break }
     }
-    return frames
+    return (frames, window)
+  }
+
+  /// Whether a frame in the bytes that were read last records a sync beyond `end`. The read began at `end` or
+  /// before it.
+  private func recordsSync(_ window: FileWindow, beyond end: UInt64) -> Bool {
+    guard broken != .laterDurableFrameIsDamage else { return false }
+    let alignment = LogFormat.frameAlignment
+    for offset in stride(from: end, to: window.end, by: alignment) {
+      guard let head = window.loaded(LogFormat.frameHeaderBytes, at: offset) else { continue }
+      let later = FrameHeader(decoding: head, file: header.fileID, offset: offset, broken: broken)
+      if let later, later.durableThrough > end { return true }
+    }
+    return false
   }
 
   /// Returns the frame that follows at `offset`. The first frame of a group starts on a new page.
@@ -136,6 +153,17 @@ private struct FileWindow {
   init(file: any OpenFile, limit: UInt64) {
     self.file = file
     self.limit = limit
+  }
+
+  /// The end of the bytes that were read last.
+  var end: UInt64 { start + UInt64(content.count) }
+
+  /// Bytes of the last read; nil if it did not include all of them.
+  @_lifetime(borrow self)
+  func loaded(_ count: Int, at offset: UInt64) -> RawSpan? {
+    guard offset >= start, offset <= end, UInt64(count) <= end - offset else { return nil }
+    let place = Int(offset - start)
+    return content.rawSpan.extracting(place..<place + count)
   }
 
   /// The bytes of a range; nil if the file or the limit ends before them.

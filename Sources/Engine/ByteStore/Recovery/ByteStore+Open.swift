@@ -73,7 +73,9 @@ extension ByteStore {
     do throws(ByteStoreError) {
       var opened = try read(directory, durability, lock: lock, options: options, platform: platform)
       // Without this file, readers cannot say that they are there, and no log is recycled.
-      if !options.isReadOnly { opened.readerLock = try? directory.readerLock(StoreFile.readers, .readAndWrite) }
+      if !options.isReadOnly {
+        opened.readerLock = try? directory.readerLock(StoreFile.readers, .readAndWrite)
+      }
       let store = ByteStore(opened)
       store.sendOpen()
       return store
@@ -85,7 +87,7 @@ extension ByteStore {
 
   /// Whether the directory is marked as an unfinished backup. After an aborted backup, a power loss may bring
   /// back its manifest but not its files.
-  private static func isMarkedAsBackup(_ directory: any OpenDirectory) -> Bool {
+  static func isMarkedAsBackup(_ directory: any OpenDirectory) -> Bool {
     (try? directory.names().contains(StoreFile.backupMark)) ?? false
   }
 

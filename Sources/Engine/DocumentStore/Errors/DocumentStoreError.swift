@@ -147,7 +147,7 @@ extension DocumentStoreError {
       self = .outcomeUnknown(evidence.adding(failure))
     case .dependencyRefused:
       self = .failed(evidence)
-    case .readOnly:
+    case .readOnly, .replaced:
       self = .failedPrecondition(evidence.message)
     case .system(let failure):
       self = failure.isOutOfSpace ? .full(evidence.adding(failure)) : .failed(evidence.adding(failure))

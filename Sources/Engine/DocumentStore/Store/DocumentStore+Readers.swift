@@ -31,7 +31,7 @@ extension DocumentStore {
   /// Shows the commits that the writer has made and that are on stable storage. Returns whether there were
   /// any. Returns false for a store that is not a reader.
   ///
-  /// Throws `notFound` if the store was deleted, and `failedPrecondition` if another store is in its place.
+  /// Throws `notAStore` if the store was deleted, and `failedPrecondition` if another store is in its place.
   @discardableResult
   public func refresh() throws(DocumentStoreError) -> Bool {
     guard options.isReadOnly else { return false }
@@ -40,46 +40,50 @@ extension DocumentStore {
       switch followed {
       case .commits(let commits):
         guard !commits.isEmpty else { return false }
-        try translatingErrors { () throws(ByteStoreError) in
-          // A commit that cannot be applied on its own is part of a state that can be opened, or the open
-          // reports the damage.
-          do throws(ByteStoreError) { try show(commits) } catch { try reopen() }
-        }
+        // A commit that cannot be applied on its own is part of a state that can be opened, or the open reports
+        // the damage.
+        do throws(DocumentStoreError) { try show(commits) } catch { try reopen() }
         publications.notify()
-      case .mustReopen:
-        try translatingErrors { () throws(ByteStoreError) in try reopen() }
+      case .mustReopen: try reopen()
       }
       return true
     }
   }
 
-  private func show(_ commits: [CommitBody]) throws(ByteStoreError) {
-    var changesSettings = false
-    for commit in commits {
-      let effects = try FollowedCommit(commit, in: self).effects()
-      try bytes.apply(commit, note: effects)
-      changesSettings = changesSettings || commit.changesSettings
+  private func show(_ commits: [CommitBody]) throws(DocumentStoreError) {
+    // A rebuild of the name index expects that no commit changes the store meanwhile.
+    try pipeline.whileQuiescent { () throws(DocumentStoreError) in
+      try translatingErrors { () throws(ByteStoreError) in
+        for commit in commits {
+          try bytes.apply(commit, note: try FollowedCommit(commit, in: self).effects())
+        }
+      }
     }
     bytes.didApplyFollowed()
-    if changesSettings { try readSettings() }
+    if commits.contains(where: \.changesSettings) { try readSettings() }
   }
 
-  private func reopen() throws(ByteStoreError) {
+  private func reopen() throws(DocumentStoreError) {
     let layer = CommitLayer()
-    let other = try bytes.reopened(upperLayer: layer)
-    try layer.indexes.catchUp(with: other)
+    let other = try translatingErrors { () throws(ByteStoreError) in
+      let other = try bytes.reopened(upperLayer: layer)
+      try layer.indexes.catchUp(with: other)
+      return other
+    }
     // The other records are decoded with these shapes.
     self.layer.shapes.add(layer.shapes)
-    bytes.adopt(other) {
-      self.layer.indexes.adopt(layer.indexes)
-      publications.appendReload()
+    try pipeline.whileQuiescent {
+      bytes.adopt(other) {
+        self.layer.indexes.adopt(layer.indexes)
+        publications.appendReload()
+      }
     }
     live.reload()
     try readSettings()
   }
 
-  private func readSettings() throws(ByteStoreError) {
-    let settings = try Settings(of: bytes)
+  private func readSettings() throws(DocumentStoreError) {
+    let settings = try translatingErrors { () throws(ByteStoreError) in try Settings(of: bytes) }
     pipeline.withFeed { $0 = settings.feed }
     timeToLive.withLock { $0 = TimeToLiveState(policies: settings.policies) }
     for waker in feedWakers.withLock({ $0 }) { waker.waker?.wake() }

@@ -13,26 +13,6 @@
 
 import Libc
 
-/// The position of a reader in the writer's files.
-struct ReaderState {
-  /// The directory itself, with whatever the writer has made of it.
-  let directory: any OpenDirectory
-  /// The platform that shows these files and not the captured ones.
-  let platform: Platform
-  /// The bytes of the manifest at the last look.
-  var manifestBytes: [UInt8]
-  /// The log from which the next commits are taken; nil if the last log was closed.
-  var log: FollowedLog?
-  /// The end of the last log that was read to its end.
-  var last: LogHeader.LogEnd
-  /// The size of the commits that were taken since the store was opened.
-  var bytesTaken = 0
-  /// Whether commits were taken that may not all be visible.
-  var isIncomplete = false
-  /// The monotonic time of the last look at the writer's files.
-  var lookedAt: UInt64
-}
-
 extension ByteStore {
   /// The result of a look at the writer's files.
   package enum Followed {
@@ -64,7 +44,7 @@ extension ByteStore {
       readerLock?.release()
       // The names say what a directory without a manifest is.
       if case .noStore = error { try refuseForeign(directory, options) }
-      throw error
+      throw error.isDamage && isMarkedAsBackup(directory) ? .incompleteBackup(directory: path) : error
     }
   }
 
@@ -108,6 +88,8 @@ extension ByteStore {
     let now = platform.clock.monotonicNanoseconds()
     return try reader.withLock { reader throws(ByteStoreError) in
       guard !reader.isIncomplete else { return .mustReopen }
+      // Commits may be taken before a look fails. The next look must not continue after them.
+      reader.isIncomplete = true
       var commits: [CommitBody] = []
       for _ in 0..<Self.looksMax {
         switch try look(&reader, &commits) {
@@ -139,13 +121,11 @@ extension ByteStore {
     }
     if bytes == reader.manifestBytes {
       commits += try reader.log?.takeDurable() ?? []
-      return .done
+      // Damage, unless the writer wrote the missing frame during the read. A capture decides.
+      return reader.log?.hasGap == true ? .mustReopen : .done
     }
     let manifest = try Manifest.decodeSound(bytes, file: "\(path)/\(StoreFile.manifest)")
-    guard manifest.storeID == storeID else {
-      throw .foreignFile(
-        file: "\(path)/\(StoreFile.manifest)", expected: storeID, found: manifest.storeID)
-    }
+    guard manifest.storeID == storeID else { throw .replaced(directory: path) }
     var next = reader
     var taken: [CommitBody] = []
     let isComplete = try next.follow(manifest, &taken)
@@ -180,9 +160,9 @@ extension ByteStore {
     var options = options
     options.upperLayer = upperLayer
     let opened = try Self.readCapture(now.directory, options, platform: now.platform)
-    guard opened.manifest.storeID == storeID else {
-      throw .foreignFile(
-        file: "\(path)/\(StoreFile.manifest)", expected: storeID, found: opened.manifest.storeID)
+    // What a reader has shown survives every crash of the writer. Fewer commits mean an older copy of the store.
+    guard opened.manifest.storeID == storeID, opened.last.sequence >= lastCommit else {
+      throw .replaced(directory: path)
     }
     return ByteStore(opened)
   }
@@ -210,46 +190,4 @@ extension ByteStore {
   /// The size of the commits that the writer has logged and that are not known to be on stable storage, as of
   /// the last look.
   package var bytesNotDurable: UInt64 { reader?.withLock { $0.log?.bytesNotDurable } ?? 0 }
-}
-
-extension ReaderState {
-  /// Takes the commits of the logs that the manifest names. Returns false if commits are missing in between.
-  fileprivate mutating func follow(
-    _ manifest: Manifest, _ commits: inout [CommitBody]
-  ) throws(ByteStoreError) -> Bool {
-    var logs = manifest.logs[...]
-    if let place = logs.firstIndex(where: { $0.fileID == log?.header.fileID ?? last.fileID }) {
-      logs = log == nil ? logs[(place + 1)...] : logs[place...]
-      guard !logs.isEmpty else { return true }
-    } else if let log {
-      // The log was flushed. Nothing is missing if it was read to its end and the next log, or the
-      // checkpoint, follows it.
-      last = LogHeader.LogEnd(fileID: log.header.fileID, length: log.end, sequence: log.lastSequence)
-      self.log = nil
-    }
-    guard !logs.isEmpty else { return checkpointEnd(manifest)?.sequence == last.sequence }
-    for entry in logs {
-      if log?.header.fileID != entry.fileID {
-        guard let next = try FollowedLog.open(entry, in: directory, platform: platform),
-          next.header.previous.fileID == last.fileID, next.header.previous.sequence == last.sequence
-        else { return false }
-        log = next
-      }
-      if let end = entry.end {
-        guard let taken = try log?.takeAll(through: end) else { return false }
-        commits += taken
-        last = LogHeader.LogEnd(fileID: entry.fileID, length: end.length, sequence: end.sequence)
-        log = nil
-      } else {
-        commits += try log?.takeDurable() ?? []
-      }
-    }
-    return true
-  }
-
-  private func checkpointEnd(_ manifest: Manifest) -> LogHeader.LogEnd? {
-    guard let entry = manifest.checkpoint else { return nil }
-    let source = try? CheckpointFile(entry, storeID: manifest.storeID, in: directory, platform: platform)
-    return source?.header.position
-  }
 }

@@ -1,0 +1,111 @@
+// A file system that runs a function of the test before it opens or reads a file.
+
+import ByteStore
+
+/// Another file system with functions that run between two calls, for races that must happen.
+struct ScriptedFileSystem: FileSystem {
+  let base: any FileSystem
+  let hooks = Hooks()
+
+  /// The functions by call, such as `open MANIFEST` or `read log-0000000001`. Each runs once.
+  final class Hooks: Sendable {
+    private let functions = Locked<[String: [@Sendable () -> Void]]>([:])
+    /// How often a writer has asked whether there are readers.
+    let questions = Locked(0)
+
+    /// Runs `body` before the next call of this kind; several functions run before one call each.
+    func before(_ call: String, _ body: @escaping @Sendable () -> Void) {
+      functions.withLock { $0[call, default: []].append(body) }
+    }
+
+    fileprivate func run(_ call: String) {
+      let body = functions.withLock { functions -> (@Sendable () -> Void)? in
+        guard functions[call]?.isEmpty == false else { return nil }
+        return functions[call]?.removeFirst()
+      }
+      body?()
+    }
+
+    /// Whether every function has run.
+    var areDone: Bool { functions.withLock { $0.values.allSatisfy(\.isEmpty) } }
+  }
+
+  func createDirectory(_ path: String) throws(SystemFailure) { try base.createDirectory(path) }
+
+  func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory {
+    ScriptedDirectory(base: try base.openDirectory(path), hooks: hooks)
+  }
+}
+
+private struct ScriptedDirectory: OpenDirectory {
+  let base: any OpenDirectory
+  let hooks: ScriptedFileSystem.Hooks
+
+  var path: String { base.path }
+
+  func names() throws(SystemFailure) -> [String] { try base.names() }
+
+  func kind(of name: String) throws(SystemFailure) -> EntryKind? { try base.kind(of: name) }
+
+  func createFile(_ name: String) throws(SystemFailure) -> any OpenFile { try base.createFile(name) }
+
+  func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
+    hooks.run("open \(name)")
+    return ScriptedFile(base: try base.openFile(name, access), name: name, hooks: hooks)
+  }
+
+  func rename(_ name: String, to newName: String) throws(SystemFailure) {
+    try base.rename(name, to: newName)
+  }
+
+  func remove(_ name: String) throws(SystemFailure) { try base.remove(name) }
+
+  func sync() throws(SystemFailure) { try base.sync() }
+
+  func durability() throws(SystemFailure) -> DurabilityReport { try base.durability() }
+
+  func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
+    try base.lock(name, access)
+  }
+
+  func readerLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> (any ReaderLock)? {
+    try base.readerLock(name, access).map { ScriptedReaderLock(base: $0, hooks: hooks) }
+  }
+}
+
+private struct ScriptedReaderLock: ReaderLock {
+  let base: any ReaderLock
+  let hooks: ScriptedFileSystem.Hooks
+
+  func isShared() -> Bool {
+    hooks.questions.withLock { $0 += 1 }
+    return base.isShared()
+  }
+
+  func share() -> Bool { base.share() }
+
+  func release() { base.release() }
+}
+
+private struct ScriptedFile: OpenFile {
+  let base: any OpenFile
+  let name: String
+  let hooks: ScriptedFileSystem.Hooks
+
+  var path: String { base.path }
+
+  func size() throws(SystemFailure) -> UInt64 { try base.size() }
+
+  func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
+    hooks.run("read \(name)")
+    return try base.read(into: &buffer, at: offset)
+  }
+
+  func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
+    try base.write(bytes, at: offset)
+  }
+
+  func sync() throws(SystemFailure) { try base.sync() }
+
+  func close() { base.close() }
+}
