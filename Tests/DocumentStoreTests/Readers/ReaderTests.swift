@@ -82,7 +82,7 @@ private func becomeIdle(_ store: DocumentStore) { while store.bytes.performMaint
     let first = try openReader(on: machine.disk)
     let second = try openReader(on: machine.disk)
     let store = try openWriter(on: machine.disk)
-    guard case .failedPrecondition = failure(of: { try openWriter(on: machine.disk) }) else {
+    guard case .locked = failure(of: { try openWriter(on: machine.disk) }) else {
       Issue.record("a second writer was accepted")
       return
     }
@@ -150,7 +150,7 @@ private func becomeIdle(_ store: DocumentStore) { while store.bytes.performMaint
     let reader = try openReader(on: machine.disk)
     let directory = try machine.disk.openDirectory("/store")
     for name in try directory.names() { try directory.remove(name) }
-    guard case .notFound = failure(of: { try reader.refresh() }) else {
+    guard case .notAStore = failure(of: { try reader.refresh() }) else {
       Issue.record("a missing store was not noticed")
       return
     }
@@ -242,6 +242,8 @@ private struct ReaderHistory {
   }
 
   mutating func end() throws {
+    // The first commit of a writer seals the log of a writer that was killed.
+    try commit(.synced)
     try store.close()
     try refresh()
     if rooms(try reader.documents(all)) != now { problems.append("the last state is not shown") }

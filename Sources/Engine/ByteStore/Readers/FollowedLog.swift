@@ -14,7 +14,7 @@ struct FollowedLog {
   private(set) var lastSequence: SequenceNumber
   /// The largest offset that a frame records as synced.
   private var durableThrough = UInt64(LogFormat.pageBytes)
-  /// The size of the frames that were read and are not known to be durable.
+  /// The size of the log up to the last commit that was read, from the last one that is known to be durable.
   private(set) var bytesNotDurable: UInt64 = 0
 
   init(header: LogHeader, file: any OpenFile, broken: Rule?) {
@@ -53,7 +53,9 @@ struct FollowedLog {
     let frames = try frames(limit: header.capacity)
     durableThrough = frames.reduce(durableThrough) { max($0, $1.header.durableThrough) }
     let durable = frames.prefix { $0.end <= durableThrough }
-    bytesNotDurable = (frames.last?.end ?? end) - (durable.last?.end ?? end)
+    let durableEnd = durable.last?.end ?? end
+    let lastCommit = frames.last { $0.header.kind == .commit }
+    bytesNotDurable = max(lastCommit?.end ?? 0, durableEnd) - durableEnd
     return try take(durable)
   }
 

@@ -31,7 +31,8 @@ extension DocumentStore {
   /// Shows the commits that the writer has made and that are on stable storage. Returns whether there were
   /// any. Returns false for a store that is not a reader.
   ///
-  /// Throws `notFound` if the store was deleted, and `failedPrecondition` if another store is in its place.
+  /// Throws `notAStore` if the store was deleted, and `corrupted` if another store or an older copy of this one is
+  /// in its place.
   @discardableResult
   public func refresh() throws(DocumentStoreError) -> Bool {
     guard options.isReadOnly else { return false }
@@ -67,6 +68,9 @@ extension DocumentStore {
   private func reopen() throws(ByteStoreError) {
     let layer = CommitLayer()
     let other = try bytes.reopened(upperLayer: layer)
+    guard other.lastCommit >= bytes.lastCommit else {
+      throw damage("commit \(bytes.lastCommit.value) or a later one", "an older copy of the store")
+    }
     try layer.indexes.catchUp(with: other)
     // The other records are decoded with these shapes.
     self.layer.shapes.add(layer.shapes)
@@ -76,6 +80,10 @@ extension DocumentStore {
     }
     live.reload()
     try readSettings()
+  }
+
+  private func damage(_ expected: String, _ found: String) -> ByteStoreError {
+    .corrupted(Damage(file: path, offset: 0, expected: expected, found: found))
   }
 
   private func readSettings() throws(ByteStoreError) {
