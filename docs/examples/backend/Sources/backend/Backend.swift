@@ -66,9 +66,10 @@ struct Backend {
 enum Signals {
   static func stream(_ signals: [Int32]) -> AsyncStream<Int32> {
     let (stream, continuation) = AsyncStream<Int32>.makeStream()
+    let queue = DispatchQueue(label: "backend.signals")
     let sources = signals.map { number in
       signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler { continuation.yield(number) }
       source.resume()
       return source

@@ -35,9 +35,11 @@ struct HTTPResponse: Sendable {
   ]
 }
 
-/// Listens on one address. A connection occupies a thread of a queue while its bytes are read
-/// or written, but occupies no thread while the response is computed. Connections beyond the limit
-/// are answered with status 503.
+/// Listens on one address. A connection has a thread of its own while its bytes are read or written,
+/// and no thread while the response is computed. Connections beyond the limit are answered with status
+/// 503.
+///
+/// The threads do not come from Dispatch's pool, on which tasks run too. Idle clients would use up the pool.
 final class HTTPServer: Sendable {
   typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
 
@@ -51,7 +53,6 @@ final class HTTPServer: Sendable {
   private let listener: Int32
   private let source: any DispatchSourceRead
   private let accepting = DispatchQueue(label: "backend.accept")
-  private let connections = DispatchQueue(label: "backend.connections", attributes: .concurrent)
   /// Counts the connections that may still be opened.
   private let free = DispatchSemaphore(value: connectionsMax)
   /// Counts the requests in progress.
@@ -91,7 +92,7 @@ final class HTTPServer: Sendable {
   private func begin(_ connection: Int32, _ handler: @escaping Handler) {
     guard free.wait(timeout: .now()) == .success else { return Self.refuse(connection) }
     inProgress.enter()
-    connections.async { self.serve(connection, handler) }
+    Thread.detachNewThread { self.serve(connection, handler) }
   }
 
   /// Reads only the bytes that have arrived, because it must not wait for the client.
@@ -145,7 +146,7 @@ final class HTTPServer: Sendable {
       case .success(let request): response = await handler(request)
       case .failure(let refusal): response = refusal.response
       }
-      connections.async {
+      Thread.detachNewThread {
         Self.write(response.bytes, to: connection)
         close(connection)
         self.free.signal()
