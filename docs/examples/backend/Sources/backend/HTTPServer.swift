@@ -86,7 +86,10 @@ final class HTTPServer: Sendable {
   /// Accepts a connection; nil if none waits.
   private func nextConnection() -> Int32? {
     let connection = accept(listener, nil, nil)
-    return connection >= 0 ? connection : nil
+    guard connection >= 0 else { return nil }
+    // On Apple's systems, a connection is non-blocking if its listener is.
+    _ = fcntl(connection, F_SETFL, 0)
+    return connection
   }
 
   private func begin(_ connection: Int32, _ handler: @escaping Handler) {
