@@ -83,12 +83,13 @@ import Testing
   @Test func writesThatAreNotDurableArePendingAndTheCallDoesNotWait() async throws {
     let database = try TestDatabase()
     let firestore = database.firestore
-    let (isBlocked, mayContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    firestore.client().store.runOnWriteQueue { _ in
-      isBlocked.signal()
-      mayContinue.wait()
+    let mayContinue = DispatchSemaphore(value: 0)
+    await withCheckedContinuation { isBlocked in
+      firestore.client().store.runOnWriteQueue { _ in
+        isBlocked.resume()
+        mayContinue.wait()
+      }
     }
-    isBlocked.wait()
     for n in 0..<3 { firestore.document("a/\(n)").setData(["n": n], completion: nil) }
     let health = firestore.health()
     #expect(health.pendingWriteCount == 3 && health.writing == .possible)

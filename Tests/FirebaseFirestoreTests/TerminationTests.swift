@@ -329,6 +329,12 @@ private struct Call: Sendable {
     Call("changeUser") { try await $0.changeUser("someone") },
     Call("pendingWrites") { _ = try await $0.pendingWrites() },
     Call("cancelPendingWrite") { try await $0.cancelPendingWrite(1) },
+    Call("registerConsumer") { _ = try await $0.registerConsumer("a") },
+    Call("changeConsumers") { _ = try await $0.changeConsumers() },
+    Call("databaseSnapshot") { _ = try await $0.databaseSnapshot() },
+    Call("setTimeToLive") { try await $0.setTimeToLive(field: "until", collection: "a") },
+    Call("removeTimeToLive") { try await $0.removeTimeToLive(collection: "a") },
+    Call("timesToLive") { _ = try await $0.timesToLive() },
   ]
 
   private static let sequences = [
@@ -336,5 +342,6 @@ private struct Call: Sendable {
     Call("query snapshots") { for try await _ in $0.collection("a").snapshots {} },
     Call("writeQueueProgress") { for try await _ in $0.writeQueueProgress {} },
     Call("rejectedWrites") { for try await _ in $0.rejectedWrites {} },
+    Call("changes") { for try await _ in $0.changes() {} },
   ]
 }

@@ -224,13 +224,117 @@ import Testing
     try await guide.prepare(database)
     let indexes = try await database.indexes()
     #expect(indexes.contains { $0.hasPrefix("users(city") }, "\(indexes)")
+    try await guide.keepSessionsForAWhile(in: database)
     try await database.terminate()
     // The policy persists when the database is opened again.
     let directory = folder.url.appendingPathComponent("database").path
-    try guide.keepSessionsForAWhile(in: directory)
     let store = try DocumentStore.open(directory)
     #expect(try store.timeToLivePolicies == ["sessions": StoredFieldPath(dotted: "expires")])
     try store.close()
+  }
+
+  // MARK: The change feed
+
+  /// A search engine that counts the calls that changed an entry and the calls that it ignored.
+  private actor SearchEngine: ChangeFeedGuide.SearchEngine {
+    struct Crash: Error {}
+
+    private(set) var titles: [String: String] = [:]
+    private(set) var changeCount = 0
+    private(set) var ignoredCount = 0
+    private var crashes = false
+    private var versions: [String: UInt64] = [:]
+    private var stored: String?
+    private let progress: AsyncStream<[String: String]>.Continuation
+    /// The titles after each position.
+    nonisolated let states: AsyncStream<[String: String]>
+
+    init() { (states, progress) = AsyncStream.makeStream() }
+
+    func position() -> String? { stored }
+
+    func setPosition(_ position: String) throws {
+      if crashes {
+        crashes = false
+        throw Crash()
+      }
+      stored = position
+      progress.yield(titles)
+    }
+
+    func put(_ path: String, title: String, version: UInt64) { apply(title, to: path, version: version) }
+
+    func remove(_ path: String, version: UInt64) { apply(nil, to: path, version: version) }
+
+    private func apply(_ title: String?, to path: String, version: UInt64) {
+      guard versions[path].map({ $0 < version }) ?? true else { return ignoredCount += 1 }
+      versions[path] = version
+      if titles[path] != title { changeCount += 1 }
+      titles[path] = title
+    }
+
+    func removeAll() { (titles, versions, stored) = ([:], [:], nil) }
+
+    /// Sets the position that an earlier run left.
+    func restore(_ position: String) { stored = position }
+
+    func crashAtNextPosition() { crashes = true }
+  }
+
+  /// Updates the engine until it has these titles.
+  private func update(
+    _ engine: SearchEngine, from database: Firestore, until titles: [String: String]
+  ) async throws {
+    let task = Task { try await ChangeFeedGuide().updateSearch(engine, from: database) }
+    for await state in engine.states where state == titles { break }
+    task.cancel()
+    try await task.value
+  }
+
+  @Test func theSearchEngineLosesAndDoublesNothing() async throws {
+    let engine = SearchEngine()
+    var database = try self.database()
+    try await database.document("articles/a").setData(["title": "A"])
+    try await update(engine, from: database, until: ["articles/a": "A"])
+    // The engine does not run while these are written.
+    try await database.document("articles/b").setData(["title": "B"])
+    try await database.document("users/ada").setData(["title": "no article"])
+    try await database.document("articles/a").delete()
+    try await database.terminate()
+    database = try self.database()
+    try await update(engine, from: database, until: ["articles/b": "B"])
+    #expect(await engine.changeCount == 3)
+    #expect(await engine.ignoredCount == 0)
+    // The engine has the change, but not its position, and gets the change again.
+    try await database.document("articles/c").setData(["title": "C"])
+    await engine.crashAtNextPosition()
+    await #expect(throws: SearchEngine.Crash.self) {
+      try await ChangeFeedGuide().updateSearch(engine, from: database)
+    }
+    try await update(engine, from: database, until: ["articles/b": "B", "articles/c": "C"])
+    #expect(await engine.changeCount == 4)
+    #expect(await engine.ignoredCount == 1)
+    try await database.terminate()
+  }
+
+  @Test func theSearchEngineIsFilledAgainIfChangesAreMissing() async throws {
+    let engine = SearchEngine()
+    let database = try self.database()
+    try await database.document("articles/a").setData(["title": "A"])
+    await engine.put("articles/old", title: "an entry of another database", version: 1_000_000)
+    await engine.restore("00000000000000010000000000000002-7-0")
+    try await update(engine, from: database, until: ["articles/a": "A"])
+    // The consumer is registered before the loop, and therefore gets the change.
+    _ = try await database.registerConsumer("mirror")
+    try await database.document("articles/b").setData(["title": "B"])
+    let (changes, printed) = AsyncStream<String>.makeStream()
+    let mirror = Task {
+      try await ChangeFeedGuide().mirror(database) { printed.yield($0.document.path) }
+    }
+    for await path in changes where path == "articles/b" { break }
+    mirror.cancel()
+    try await mirror.value
+    try await database.terminate()
   }
 
   @Test func offlineGuideExamplesRun() async throws {

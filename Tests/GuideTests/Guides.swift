@@ -146,6 +146,82 @@ struct BeyondFirestoreGuide {
   }
 }
 
+/// docs/guides/change-feed.md
+struct ChangeFeedGuide {
+  func printChanges(of database: Firestore, after position: ChangePosition?) async throws {
+    for try await change in database.changes(after: position) {
+      switch change.kind {
+      case .set: print(change.position, change.document.path, change.snapshot.data() ?? [:])
+      case .delete: print(change.position, change.document.path, "was deleted")
+      }
+    }
+  }
+
+  func mirror(_ database: Firestore, with send: (FirestoreChange) async throws -> Void) async throws {
+    let consumer = try await database.registerConsumer("mirror")
+    for try await change in consumer.changes() {
+      try await send(change)
+      if change.isLastOfCommit { try await consumer.acknowledge(change.position) }
+    }
+  }
+
+  /// A search engine that ignores a call with an older version than its last one for the same path.
+  protocol SearchEngine: Sendable {
+    func position() async throws -> String?
+    func setPosition(_ position: String) async throws
+    func put(_ path: String, title: String, version: UInt64) async throws
+    func remove(_ path: String, version: UInt64) async throws
+    /// Removes all entries, all versions and the position.
+    func removeAll() async throws
+  }
+
+  func updateSearch(_ engine: some SearchEngine, from database: Firestore) async throws {
+    let outbox = try await database.registerConsumer("search")
+    while !Task.isCancelled {
+      do {
+        if let text = try await engine.position(), let position = ChangePosition(text) {
+          try await send(database.changes(after: position), to: engine, acknowledging: outbox)
+        } else {
+          try await fill(engine, from: database)
+        }
+      } catch is FirestoreChangesError {
+        // Changes are missing. Without a position, the engine is filled again.
+        try await engine.removeAll()
+      }
+    }
+  }
+
+  func send(
+    _ changes: FirestoreChanges, to engine: some SearchEngine, acknowledging outbox: FirestoreChangeConsumer
+  ) async throws {
+    for try await change in changes {
+      let path = change.document.path
+      if change.document.parent.collectionID == "articles" {
+        if let title = change.snapshot.get("title") as? String {
+          try await engine.put(path, title: title, version: change.version)
+        } else {
+          try await engine.remove(path, version: change.version)
+        }
+      }
+      if change.isLastOfCommit {
+        try await engine.setPosition(change.position.description)
+        try await outbox.acknowledge(change.position)
+      }
+    }
+  }
+
+  func fill(_ engine: some SearchEngine, from database: Firestore) async throws {
+    try await engine.removeAll()
+    let snapshot = try await database.databaseSnapshot()
+    defer { snapshot.close() }
+    for article in try await snapshot.documents(of: database.collectionGroup("articles")) {
+      guard let title = article.get("title") as? String else { continue }
+      try await engine.put(article.reference.path, title: title, version: snapshot.position.commit)
+    }
+    try await engine.setPosition(snapshot.position.description)
+  }
+}
+
 /// docs/guides/coming-from-ballcap.md
 struct ComingFromBallcapGuide {
   struct Room: Codable, Modelable {
@@ -311,11 +387,12 @@ struct ModellingGuide {
     print(try await query.explain())
   }
 
-  func keepSessionsForAWhile(in directory: String) throws {
-    // The directory of the database, while no process has it open. The setting is permanent.
-    let store = try DocumentStore.open(directory)
-    try store.setTimeToLive(StoredFieldPath(dotted: "expires"), ofCollectionGroup: "sessions")
-    try store.close()
+  func keepSessionsForAWhile(in database: Firestore) async throws {
+    // The rule is stored and takes effect at once.
+    try await database.setTimeToLive(field: "expires", collection: "sessions")
+    for rule in try await database.timesToLive() {
+      print(rule.collection, rule.field, rule.deletedCount, rule.failure ?? "no failure")
+    }
   }
 }
 

@@ -153,7 +153,9 @@ import Testing
 
   @Test func everyAPIAdditionIsDescribedInAGuide() throws {
     let tree = try RepositoryTree.repository()
-    let guides = try ["beyond-firestore", "offline"].map { try #require(tree.texts["docs/guides/\($0).md"]) }
+    let guides = try ["beyond-firestore", "change-feed", "offline"].map { name in
+      try #require(tree.texts["docs/guides/\(name).md"])
+    }
     let words = Set(guides.joined().matches(of: #/\w+/#).map { String($0.output) })
     let entries = Self.entries(on: try #require(tree.texts[Self.page]))
     let marked = entries.filter { $0.isMarked }

@@ -84,7 +84,8 @@ import Testing
     try store.commit([set("a", 0)])
     #expect(keys() == empty, "there is no reader, and nothing is kept")
     let third = try store.feedConsumer("c")
-    #expect(third.position == FeedPosition(600))
+    // The feed lacks a commit, so the positions before it are no longer valid.
+    #expect(third.position == FeedPosition(601))
   }
 
   @Test func entriesBeyondTheLimitAreTruncatedWithAnError() throws {

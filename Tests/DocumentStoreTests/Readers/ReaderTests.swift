@@ -242,6 +242,8 @@ private struct ReaderHistory {
   }
 
   mutating func end() throws {
+    // The first commit of a writer seals the log of a writer that was killed.
+    try commit(.synced)
     try store.close()
     try refresh()
     if rooms(try reader.documents(all)) != now { problems.append("the last state is not shown") }

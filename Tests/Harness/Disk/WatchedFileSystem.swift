@@ -203,6 +203,10 @@ private struct WatchedDirectory: OpenDirectory {
     case .held(let holder): .held(by: holder)
     }
   }
+
+  func readerLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> (any ReaderLock)? {
+    try base.readerLock(name, access)
+  }
 }
 
 private final class WatchedLock: DirectoryLock {

@@ -14,7 +14,7 @@ struct FollowedLog {
   private(set) var lastSequence: SequenceNumber
   /// The largest offset that a frame records as synced.
   private var durableThrough = UInt64(LogFormat.pageBytes)
-  /// The size of the frames that were read and are not known to be durable.
+  /// The size of the log up to the last commit that was read, from the last one that is known to be durable.
   private(set) var bytesNotDurable: UInt64 = 0
   /// Whether the last read met a frame that records a sync beyond the first bytes that do not decode
   /// (docs/reliability.md, C9).
@@ -57,7 +57,9 @@ struct FollowedLog {
     hasGap = frames.last?.header.kind != .close && recordsSync(window, beyond: frames.last?.end ?? end)
     durableThrough = frames.reduce(durableThrough) { max($0, $1.header.durableThrough) }
     let durable = frames.prefix { $0.end <= durableThrough }
-    bytesNotDurable = (frames.last?.end ?? end) - (durable.last?.end ?? end)
+    let durableEnd = durable.last?.end ?? end
+    let lastCommit = frames.last { $0.header.kind == .commit }
+    bytesNotDurable = max(lastCommit?.end ?? 0, durableEnd) - durableEnd
     return try take(durable)
   }
 

@@ -336,7 +336,8 @@ final class CommitPipeline: Sendable {
 
   var feed: FeedLedger { order.withLock { $0.feed } }
 
-  func withFeed(_ body: (inout FeedLedger) -> Void) { order.withLock { body(&$0.feed) } }
+  @discardableResult
+  func withFeed<Result>(_ body: (inout FeedLedger) -> Result) -> Result { order.withLock { body(&$0.feed) } }
 
   /// Commits keys that the store keeps outside documents. `puts` runs when the commit gets its place in the
   /// order. If `puts` changes the feed and the commit fails, the caller must undo this change.

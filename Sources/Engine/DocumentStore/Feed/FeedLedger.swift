@@ -4,7 +4,9 @@
 //   - Entry numbers ascend in commit order. A refused commit leaves a gap, which readers skip.
 //   - All entries from `first` up to but not including `next` exist, except for gaps and for the entries of
 //     commits in progress. No entry before `first` exists.
-//   - Without consumers, no entries are written.
+//   - Without consumers and followers, the feed is inactive: no entries are written, and commits get no number.
+//     When the feed becomes active again, it skips a number. The positions before that number are then
+//     truncated, because the feed lacks the commits of the time in between.
 //   - Numbers and byte counts cannot overflow. They are checked when they are read from disk, and each commit
 //     increases them only a little.
 
@@ -13,12 +15,16 @@ import ByteStore
 struct FeedLedger: Sendable {
   /// For each consumer, the last entry that it has acknowledged.
   var consumers: [String: UInt64] = [:]
+  /// For each follower, the last entry that it does not need again. Followers exist only in memory.
+  var followers: [UInt64: UInt64] = [:]
   private(set) var first: UInt64 = 1
   private(set) var next: UInt64 = 1
   /// Total size of all entries.
   private(set) var bytes: UInt64 = 0
   /// Entries of commits that have neither completed nor failed.
   private(set) var inProgress = 0
+  /// Whether the feed has been active before, in this or an earlier open.
+  private var hasBeenActive = false
 
   private static let entriesBetweenTrims: UInt64 = 256
   /// The exclusive upper limit of valid numbers. A store cannot reach it: at a million commits per second,
@@ -27,13 +33,25 @@ struct FeedLedger: Sendable {
 
   init() {}
 
-  var isActive: Bool { !consumers.isEmpty }
+  var isActive: Bool { !consumers.isEmpty || !followers.isEmpty }
 
-  /// The first entry that a consumer still needs.
-  var firstNeeded: UInt64 { consumers.values.min().map { $0 + 1 } ?? next }
+  /// The first entry that a consumer or a follower still needs.
+  var firstNeeded: UInt64 {
+    [consumers.values.min(), followers.values.min()].compactMap { $0 }.min().map { $0 + 1 } ?? next
+  }
 
   /// True if it is time to check the feed's limits.
   var isTrimDue: Bool { next % Self.entriesBetweenTrims == 0 }
+
+  /// Prepares an inactive feed without entries for its first reader. Skips a number, unless the feed has never
+  /// been active.
+  mutating func activate() {
+    if hasBeenActive {
+      next += 1
+      first = next
+    }
+    hasBeenActive = true
+  }
 
   /// Assigns a number to the next entry.
   mutating func add(bytes count: Int) -> UInt64 {
@@ -89,6 +107,7 @@ struct FeedLedger: Sendable {
     if let state {
       guard let end = Self.end(of: state) else { return nil }
       (first, next, bytes) = end
+      hasBeenActive = true
     }
     guard let consumers else { return }
     var reader = ByteReader(consumers.rawSpan)

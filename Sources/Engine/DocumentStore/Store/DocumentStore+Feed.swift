@@ -2,8 +2,8 @@
 // reopened.
 //
 // Each entry is written in the commit that it describes. An entry is kept for at most seven days, and only
-// while a registered consumer has not acknowledged it. All entries together are limited to a tenth of the
-// store's size, or to 4 MiB if that is more.
+// while a registered consumer has not acknowledged it or a follower has not read it. All entries together are
+// limited to a tenth of the store's size, or to 4 MiB if that is more.
 
 import ByteStore
 
@@ -44,16 +44,40 @@ extension DocumentStore {
     var position: UInt64 = 0
     do throws(DocumentStoreError) {
       // Every later commit writes an entry, even while this registration is still being committed.
-      try pipeline.write { feed in
+      try addReader { feed in
         position = feed.next - 1
         feed.consumers[name] = position
-        return [(FeedFormat.consumersKey, feed.encodedConsumers), (FeedFormat.stateKey, feed.state)]
       }
     } catch {
       pipeline.withFeed { $0.consumers[name] = nil }
       throw error
     }
     return position
+  }
+
+  /// Commits a new consumer or follower, and activates the feed if it is the first one. The caller holds
+  /// `consumerChanges`, so an inactive feed gets no other reader meanwhile. If the commit fails, the caller
+  /// undoes `add`.
+  func addReader(_ add: (inout FeedLedger) -> Void) throws(DocumentStoreError) {
+    while true {
+      let before = pipeline.feed
+      if !before.isActive {
+        // Only a crash leaves entries in an inactive feed, and commits that began when it was active.
+        if before.inProgress > 0 { pipeline.waitForCommitsInProgress() }
+        try trimFeed()
+      }
+      var isAdded = false
+      try pipeline.write { feed in
+        if !feed.isActive {
+          guard feed.inProgress == 0, feed.next == before.next else { return [] }
+          feed.activate()
+        }
+        add(&feed)
+        isAdded = true
+        return [(FeedFormat.consumersKey, feed.encodedConsumers), (FeedFormat.stateKey, feed.state)]
+      }
+      if isAdded { return }
+    }
   }
 
   /// The names of all consumers.
@@ -91,9 +115,10 @@ extension DocumentStore {
 
   // MARK: Reading
 
-  /// Returns the commits after a position, and the position of the last one returned.
+  /// Returns the commits after a position, and the position of the last one returned. Stops after the entry
+  /// with which the size of the entries reaches `bytesMax`.
   func changes(
-    after position: UInt64, max count: Int
+    after position: UInt64, max count: Int, bytesMax: Int = .max
   ) throws(DocumentStoreError) -> (commits: [FeedCommit], end: UInt64) {
     // The range of numbers that readers can see. If a number in this range has no entry now, it will never
     // have one.
@@ -102,7 +127,8 @@ extension DocumentStore {
     guard position < seen.next - 1 else { return ([], position) }
     var commits: [FeedCommit] = []
     var number = position + 1
-    while commits.count < count {
+    var bytes = 0
+    while commits.count < count, bytes < bytesMax {
       guard let (place, entry) = try entry(from: number, before: seen.next) else {
         number = max(number, seen.next)
         break
@@ -112,6 +138,7 @@ extension DocumentStore {
         throw feedDamage("an entry of the change feed")
       }
       commits.append(commit)
+      bytes += entry.count
       number = place + 1
     }
     let first = pipeline.feed.first
@@ -125,10 +152,32 @@ extension DocumentStore {
 
   /// Reads commits for consumers that keep their position themselves.
   package func feedChanges(
-    after position: FeedPosition, max count: Int
+    after position: FeedPosition, max count: Int, bytesMax: Int = .max
   ) throws(DocumentStoreError) -> (commits: [FeedCommit], end: FeedPosition) {
-    let (commits, end) = try changes(after: position.value, max: count)
+    let (commits, end) = try changes(after: position.value, max: count, bytesMax: bytesMax)
     return (commits, FeedPosition(end))
+  }
+
+  /// The position before the oldest commit that is kept, and the position of the last visible commit.
+  package func feedRange() throws(DocumentStoreError) -> (oldest: FeedPosition, newest: FeedPosition) {
+    guard let state = try value(FeedFormat.stateKey) else { return (.start, .start) }
+    guard let seen = FeedLedger.end(of: state) else { throw feedDamage("the state of the change feed") }
+    let newest = seen.next - 1
+    return (FeedPosition(min(pipeline.feed.first - 1, newest)), FeedPosition(newest))
+  }
+
+  /// The time of the commit at a position; nil if the feed has no entry there.
+  package func feedTime(at position: FeedPosition) throws(DocumentStoreError) -> StoredTimestamp? {
+    guard let entry = try value(FeedFormat.key(position.value)) else { return nil }
+    guard let time = FeedFormat.time(of: entry.rawSpan) else {
+      throw feedDamage("an entry of the change feed")
+    }
+    return time
+  }
+
+  /// The last commit that a consumer has acknowledged; nil if no consumer has this name.
+  package func feedPosition(ofConsumer name: String) -> FeedPosition? {
+    pipeline.feed.consumers[name].map { FeedPosition($0) }
   }
 
   /// The first entry in a range of numbers; nil if there is none. Refused commits leave gaps, and a forged
@@ -162,7 +211,7 @@ extension DocumentStore {
     try translatingErrors { () throws(ByteStoreError) in try bytes.value(for: key) }
   }
 
-  private func feedDamage(_ what: String) -> DocumentStoreError {
+  func feedDamage(_ what: String) -> DocumentStoreError {
     DocumentStoreError(.corrupted(Damage(file: path, offset: 0, expected: what, found: "something else")))
   }
 

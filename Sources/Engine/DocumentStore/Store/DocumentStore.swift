@@ -59,6 +59,8 @@ public final class DocumentStore: Sendable {
   let publications: Publications
   let live: LiveQueries
   let feedWakers = Locked<[WeakWaker]>([])
+  /// The ID of the last feed follower.
+  let followerIDs = Locked<UInt64>(0)
   /// Held while entries of the feed are removed.
   let trimming = Locked(Turn())
   /// Held while a feed consumer is registered, removed or moved, until the change is durable.
@@ -95,6 +97,7 @@ public final class DocumentStore: Sendable {
     live = LiveQueries(layer.publications, pauses: options.pauses, recorder: bytes.recorder)
     live.setSource(self)
     startSweeping()
+    removeFeedLeftovers()
   }
 
   /// A lock without data. The struct is not empty, because the thread sanitizer would attribute a state

@@ -60,13 +60,7 @@ public final class FeedConsumer: Sendable {
   public func onCommit(
     _ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
   ) -> FeedWaker {
-    let waker = FeedWaker(queue, body)
-    store.feedWakers.withLock { wakers in
-      wakers.removeAll { $0.waker == nil }
-      wakers.append(WeakWaker(waker: waker))
-    }
-    waker.wake()
-    return waker
+    store.onFeedCommit(queue, body)
   }
 }
 

@@ -85,6 +85,19 @@ public final class StoreSnapshot: Sendable {
     }
   }
 
+  /// The position of the change feed's last commit that the snapshot includes.
+  package func feedPosition() throws(DocumentStoreError) -> FeedPosition {
+    let snapshot = try opened().snapshot
+    let state = try translatingErrors { () throws(ByteStoreError) in
+      try snapshot.value(for: FeedFormat.stateKey)
+    }
+    guard let state else { return .start }
+    guard let seen = FeedLedger.end(of: state) else {
+      throw store.feedDamage("the state of the change feed")
+    }
+    return FeedPosition(seen.next - 1)
+  }
+
   /// The result of a query.
   public func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [StoredDocument] {
     let documents = try run(query) { run throws(DocumentStoreError) in try run.documents() }

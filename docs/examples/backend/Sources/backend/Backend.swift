@@ -6,14 +6,18 @@
 //   serves this machine only.
 //
 //   GET /health            the health of the database, with status 503 if it cannot write
-//   GET /notes             all notes, the newest first; with ?tag=TAG, those with the tag
+//   GET /notes             the newest notes, at most 100; with ?limit=N, at most N, and with ?tag=TAG,
+//                          those with the tag
 //   GET /notes/ID          one note
 //   PUT /notes/ID          creates or replaces a note; the body is {"text": "…", "tags": ["…"]}
+//   PATCH /notes/ID        changes the text, the tags or both
 //   DELETE /notes/ID       deletes a note
 //   POST /notes/ID/likes   adds one like; concurrent requests are all counted
+//   POST /numbers/SERIES   draws the next number of a series; no two requests receive the same number
 //
 // The server answers a PUT when the note is on stable storage. After SIGTERM or SIGINT it completes the
-// requests in progress, closes the store and exits.
+// requests in progress, closes the store and exits. Requests that are not complete after eight seconds
+// are answered with status 503, or not at all.
 
 @preconcurrency import Dispatch
 import FirebaseFirestore
@@ -43,7 +47,8 @@ struct Backend {
       show("signal \(signal): ending")
       break
     }
-    await server.stop()
+    // `docker stop` kills the process after ten seconds.
+    if await !server.stop(within: 8) { show("requests are still in progress") }
     try await firestore.terminate()
     show("Good-bye.")
   }
@@ -61,9 +66,10 @@ struct Backend {
 enum Signals {
   static func stream(_ signals: [Int32]) -> AsyncStream<Int32> {
     let (stream, continuation) = AsyncStream<Int32>.makeStream()
+    let queue = DispatchQueue(label: "backend.signals")
     let sources = signals.map { number in
       signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler { continuation.yield(number) }
       source.resume()
       return source

@@ -35,41 +35,75 @@ struct HTTPResponse: Sendable {
   ]
 }
 
-/// Listens on one address. A connection occupies a thread of a queue while its bytes are read
-/// or written, but occupies no thread while the response is computed.
+/// Listens on one address. A connection has a thread of its own while its bytes are read or written,
+/// and no thread while the response is computed. Connections beyond the limit are answered with status
+/// 503.
+///
+/// The threads do not come from Dispatch's pool, on which tasks run too. Idle clients would use up the pool.
 final class HTTPServer: Sendable {
   typealias Handler = @Sendable (HTTPRequest) async -> HTTPResponse
 
   private static let headBytesMax = 64 << 10
   private static let bodyBytesMax = 4 << 20
   private static let lineBytesMax = 1 << 10
+  private static let connectionsMax = 512
+  private static let busy = HTTPResponse.problem(503, "The server cannot accept a request now.")
 
   let port: UInt16
   private let listener: Int32
   private let source: any DispatchSourceRead
-  private let connections = DispatchQueue(label: "backend.connections", attributes: .concurrent)
+  private let accepting = DispatchQueue(label: "backend.accept")
+  /// Counts the connections that may still be opened.
+  private let free = DispatchSemaphore(value: connectionsMax)
   /// Counts the requests in progress.
   private let inProgress = DispatchGroup()
 
   /// Port 0 is any free port. The address 0.0.0.0 stands for all interfaces of the machine.
   init(address: String, port: UInt16, _ handler: @escaping Handler) throws {
     (listener, self.port) = try Self.listen(address, port)
-    source = DispatchSource.makeReadSource(
-      fileDescriptor: listener, queue: DispatchQueue(label: "backend.accept"))
+    source = DispatchSource.makeReadSource(fileDescriptor: listener, queue: accepting)
     source.setEventHandler { [unowned self] in
-      let connection = accept(listener, nil, nil)
-      guard connection >= 0 else { return }
-      inProgress.enter()
-      connections.async { self.serve(connection, handler) }
+      while let connection = nextConnection() { begin(connection, handler) }
     }
     source.setCancelHandler { [listener] in close(listener) }
     source.resume()
   }
 
-  /// Stops accepting connections, and returns when all accepted ones have been answered.
-  func stop() async {
-    source.cancel()
-    await withCheckedContinuation { done in inProgress.notify(queue: .global()) { done.resume() } }
+  /// Stops accepting connections, and returns when all accepted ones have been answered. Returns false
+  /// if that takes longer than `seconds`. Connections that wait to be accepted are answered with 503.
+  func stop(within seconds: Int) async -> Bool {
+    await withCheckedContinuation { done in
+      accepting.async { [self] in
+        source.cancel()
+        while let connection = nextConnection() { Self.refuse(connection) }
+        DispatchQueue(label: "backend.stop").async { [self] in
+          done.resume(returning: inProgress.wait(timeout: .now() + .seconds(seconds)) == .success)
+        }
+      }
+    }
+  }
+
+  /// Accepts a connection; nil if none waits.
+  private func nextConnection() -> Int32? {
+    let connection = accept(listener, nil, nil)
+    guard connection >= 0 else { return nil }
+    // On Apple's systems, a connection is non-blocking if its listener is.
+    _ = fcntl(connection, F_SETFL, 0)
+    return connection
+  }
+
+  private func begin(_ connection: Int32, _ handler: @escaping Handler) {
+    guard free.wait(timeout: .now()) == .success else { return Self.refuse(connection) }
+    inProgress.enter()
+    Thread.detachNewThread { self.serve(connection, handler) }
+  }
+
+  /// Reads only the bytes that have arrived, because it must not wait for the client.
+  private static func refuse(_ connection: Int32) {
+    var buffer = [UInt8](repeating: 0, count: headBytesMax)
+    _ = recv(connection, &buffer, buffer.count, doNotWait)
+    write(busy.bytes, to: connection)
+    close(connection)
   }
 
   private static func listen(_ host: String, _ port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
@@ -89,8 +123,9 @@ final class HTTPServer: Sendable {
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     let failed = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        bind(descriptor, address, size) != 0 || Foundation.listen(descriptor, 64) != 0
+        bind(descriptor, address, size) != 0 || Foundation.listen(descriptor, Int32(connectionsMax)) != 0
           || getsockname(descriptor, address, &size) != 0
+          || fcntl(descriptor, F_SETFL, O_NONBLOCK) != 0
       }
     }
     guard !failed else {
@@ -114,9 +149,10 @@ final class HTTPServer: Sendable {
       case .success(let request): response = await handler(request)
       case .failure(let refusal): response = refusal.response
       }
-      connections.async {
+      Thread.detachNewThread {
         Self.write(response.bytes, to: connection)
         close(connection)
+        self.free.signal()
         self.inProgress.leave()
       }
     }
@@ -257,6 +293,8 @@ final class HTTPServer: Sendable {
       rest = rest.dropFirst(count)
     }
   }
+
+  private static let doNotWait = Int32(MSG_DONTWAIT)
 
   private static var noSignal: Int32 {
     #if canImport(Darwin)
