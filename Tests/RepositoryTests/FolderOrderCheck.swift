@@ -123,7 +123,9 @@ struct FolderOrderCheck {
     tokens.indices.dropLast().filter { index in
       guard typeKeywords.contains(tokens[index].text), tokens[index + 1].isIdentifier else { return false }
       let isMember = index > 0 && tokens[index - 1].text == "."
-      return !isMember && !["func", "var", "let", "subscript", "init"].contains(tokens[index + 1].text)
+      let isImport = index > 0 && tokens[index - 1].text == "import"
+      return !isMember && !isImport
+        && !["func", "var", "let", "subscript", "init"].contains(tokens[index + 1].text)
     }
   }
 

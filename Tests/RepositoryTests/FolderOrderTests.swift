@@ -49,6 +49,15 @@ import Testing
     #expect(found.count == 1)
   }
 
+  @Test func anImportDeclaresNoType() {
+    let files = [
+      "Sources/Engine/Disk/Exports.swift": "@_exported public import struct Log.Entry",
+      "Sources/Engine/Disk/Files/A.swift": "let a: Log.Entry",
+      "Sources/Engine/Disk/Log/Entry.swift": "",
+    ]
+    #expect(violations(files) == [])
+  }
+
   @Test func commentsStringsNestedAndPrivateTypesAreIgnored() {
     let files = [
       "Sources/Engine/Disk/Files/A.swift":

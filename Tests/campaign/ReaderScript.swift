@@ -1,8 +1,8 @@
 // The commits of `campaign readers`, and the processes that make and read them.
 //
 // Commit n sets three documents to n and changes a fourth one. A reader that shows three different numbers
-// shows a torn commit. A reader that shows any other documents than those after commit n shows a state that was
-// never committed.
+// shows a torn commit. A reader that shows any other documents than those after commit n shows a state that
+// was never committed.
 
 import ByteStore
 import DocumentStore
@@ -75,8 +75,8 @@ struct ReaderScript {
   static func number(of state: [String: [Int]]) -> Int { state[marks[0]]?.first ?? 0 }
 }
 
-/// The process that writes. It prints the number of the last commit that it finds, and then the number of each
-/// acknowledged commit. It closes the store when its input ends.
+/// The process that writes. It prints the number of the last commit that it finds, and then the number of
+/// each acknowledged commit. It closes the store when its input ends.
 enum ReaderCampaignWriter {
   static let word = "reader-campaign-writer"
   private static let commitsMax = 20_000

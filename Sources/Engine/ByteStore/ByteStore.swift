@@ -33,8 +33,8 @@ package final class ByteStore: Sendable {
     /// directory is still locked, so other openers are excluded.
     package var isReadOnly = false
     /// Opens the store beside a writer, which may be another process or this one. Takes no lock that a writer
-    /// waits for, and changes nothing in the directory. The store shows commits that are known to be on stable
-    /// storage; `follow` adds those that the writer has made since.
+    /// waits for, and changes nothing in the directory. The store shows commits that are known to be on
+    /// stable storage; `follow` adds those that the writer has made since.
     package var isReader = false
     /// Determines how `performMaintenance()` is called.
     package var maintenance = Maintenance.inBackground(afterMilliseconds: 50)

@@ -177,9 +177,9 @@ private func becomeIdle(_ store: DocumentStore) { while store.bytes.performMaint
     }
   }
 
-  /// A writer commits, flushes, compacts, is idle, crashes and is opened again. At each refresh, a reader must
-  /// show the state after some commit, later than at the refresh before, and never a state that a power loss
-  /// takes back.
+  /// A writer commits, flushes, compacts, is idle, crashes and is opened again. At each refresh, a reader
+  /// must show the state after some commit, later than at the refresh before, and never a state that a power
+  /// loss takes back.
   @Test(arguments: 0..<60)
   func aReaderShowsOneCommittedStateAfterTheOther(seed: Int) throws {
     var history = try ReaderHistory(seed: UInt64(seed))
@@ -267,7 +267,7 @@ private struct ReaderHistory {
     states[store.bytes.lastStamp] = now
   }
 
-  /// What a reader has shown must survive any power loss.
+  /// Everything that a reader has shown must survive any power loss.
   private mutating func losePower() throws {
     let survivors = Survivors.allCases[random.below(Survivors.allCases.count)]
     let image = disk.image(after: .powerLoss(survivors, seed: random.next()))

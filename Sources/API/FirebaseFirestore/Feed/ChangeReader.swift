@@ -69,7 +69,7 @@ final class ChangeReader: Sendable {
       guard let self else { return }
       do {
         let maker = ChangeMaker(firestore: firestore, view: try view.get(), hasRemote: hasRemote)
-        let pages = try ChangePages(start, maker, signal)
+        let pages = try ChangePages(start, maker, signal: signal)
         state.withLock { state in
           if case .starting = state { state = .reading(pages) }
         }
@@ -143,7 +143,7 @@ private struct ChangePages {
   /// The next change of that commit.
   private var change = 0
 
-  init(_ start: ChangeStart, _ maker: ChangeMaker, _ signal: AsyncStream<Void>.Continuation) throws {
+  init(_ start: ChangeStart, _ maker: ChangeMaker, signal: AsyncStream<Void>.Continuation) throws {
     self.maker = maker
     let store = maker.view.store
     // The follower comes first: from then on, nothing after the position is removed.

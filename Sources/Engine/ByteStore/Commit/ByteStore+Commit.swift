@@ -257,7 +257,7 @@ extension ByteStore {
         }
       case .failure(let failure): fail(group, failure, state: &state)
       }
-      noteSpace(group, refused, result, report: &report, state: &state)
+      noteSpace(group, refused, result: result, report: &report, state: &state)
       state.groupWaitPolicy.groupEnded(
         tickets.count, queued: state.queue.count, syncNanoseconds: needsSync ? logNanoseconds : nil)
       state.groupEnded(hasRotated: report.newLog != nil)
@@ -270,7 +270,9 @@ extension ByteStore {
     }
     state.wakeAll()
     if report.isNoteworthy(recorder) { send(report, group) }
-    if let measures { measure(measures, group, refused, report: report, logNanoseconds: logNanoseconds) }
+    if let measures {
+      measure(measures, group, refused: refused, report: report, logNanoseconds: logNanoseconds)
+    }
     scheduleMaintenance()
     if let recycledLog { scheduleRecycledLog(recycledLog) }
     if growsReserve { scheduleReserve() }

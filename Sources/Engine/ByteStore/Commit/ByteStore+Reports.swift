@@ -44,7 +44,7 @@ extension ByteStore {
 
   /// Records whether the disk is full, and the failure of a group.
   func noteSpace(
-    _ group: [Ticket], _ refused: [(Ticket, ByteStoreError)], _ result: Result<Void, WriteFailure>,
+    _ group: [Ticket], _ refused: [(Ticket, ByteStoreError)], result: Result<Void, WriteFailure>,
     report: inout GroupReport, state: inout State
   ) {
     var cause: SystemFailure?
@@ -104,7 +104,7 @@ extension ByteStore {
 
   /// Sends the measurements of a commit group.
   func measure(
-    _ measures: Recorder, _ group: [Ticket], _ refused: [(Ticket, ByteStoreError)],
+    _ measures: Recorder, _ group: [Ticket], refused: [(Ticket, ByteStoreError)],
     report: GroupReport, logNanoseconds: UInt64
   ) {
     var succeeded = 0

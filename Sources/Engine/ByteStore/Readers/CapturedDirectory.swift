@@ -38,19 +38,19 @@ final class CapturedDirectory: OpenDirectory {
   }
 
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
-    guard let file = files.withLock({ $0[name] }) else { throw failure("open", name, ENOENT) }
+    guard let file = files.withLock({ $0[name] }) else { throw failure("open", name, code: ENOENT) }
     return SharedFile(file)
   }
 
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile {
-    throw failure("create", name, EROFS)
+    throw failure("create", name, code: EROFS)
   }
 
   func rename(_ name: String, to newName: String) throws(SystemFailure) {
-    throw failure("rename", name, EROFS)
+    throw failure("rename", name, code: EROFS)
   }
 
-  func remove(_ name: String) throws(SystemFailure) { throw failure("unlink", name, EROFS) }
+  func remove(_ name: String) throws(SystemFailure) { throw failure("unlink", name, code: EROFS) }
 
   func sync() throws(SystemFailure) {}
 
@@ -59,10 +59,10 @@ final class CapturedDirectory: OpenDirectory {
   }
 
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
-    throw failure("flock", name ?? "", EROFS)
+    throw failure("flock", name ?? "", code: EROFS)
   }
 
-  private func failure(_ operation: String, _ name: String, _ code: Int32) -> SystemFailure {
+  private func failure(_ operation: String, _ name: String, code: Int32) -> SystemFailure {
     SystemFailure(operation: operation, path: "\(path)/\(name)", code: code)
   }
 }

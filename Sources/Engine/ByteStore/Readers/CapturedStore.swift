@@ -23,8 +23,8 @@ struct CapturedStore {
     case captured(CapturedStore)
     /// The writer has replaced the manifest meanwhile.
     case outdated
-    /// A log has a later frame than the first one that does not decode. It is damaged, unless the writer wrote
-    /// the first one during the read.
+    /// A log has a later frame than the first one that does not decode. It is damaged, unless the writer
+    /// wrote the first one during the read.
     case gap(ByteStoreError)
   }
 
@@ -91,7 +91,7 @@ struct CapturedStore {
       captured.add(MemoryImage(path: file.path, bytes: bytes, size: size), name)
       return nil
     }
-    try checkGap(header, bytes, size, path: file.path, platform: platform)
+    try checkGap(header, bytes, fileBytes: size, path: file.path, platform: platform)
     var followed = FollowedLog(header: header, file: file, broken: platform.brokenRule)
     _ = try followed.takeDurable()
     let durable = bytes.prefix(Int(clamping: followed.end))
@@ -101,10 +101,10 @@ struct CapturedStore {
 
   /// Throws if a frame that does not decode comes before one that records it as synced.
   private static func checkGap(
-    _ header: LogHeader, _ bytes: [UInt8], _ size: UInt64, path: String, platform: Platform
+    _ header: LogHeader, _ bytes: [UInt8], fileBytes: UInt64, path: String, platform: Platform
   ) throws(ByteStoreError) {
     let log = LogReader(
-      header: header, bytes: bytes.rawSpan, fileBytes: size, path: path, broken: platform.brokenRule)
+      header: header, bytes: bytes.rawSpan, fileBytes: fileBytes, path: path, broken: platform.brokenRule)
     _ = try log.replay(recordedEnd: nil) { _ in }
   }
 

@@ -1,7 +1,7 @@
 // A log that a reader reads while the writer appends to it.
 //
-// Every frame proves itself: its checksums include the id of the log file and its offset. Bytes of a later use
-// of the file do not decode. So a read that meets a frame which is not yet complete, or a file that was
+// Every frame proves itself: its checksums include the id of the log file and its offset. Bytes of a later
+// use of the file do not decode. So a read that meets a frame which is not yet complete, or a file that was
 // recycled, finds fewer frames, and never others.
 
 /// A position in a log, from which a reader takes the commits that the writer appends.
@@ -96,7 +96,7 @@ struct FollowedLog {
     var window = FileWindow(file: file, limit: limit)
     var frames: [Frame] = []
     var (offset, sequence) = (end, lastSequence)
-    while offset < limit, let frame = try frame(after: offset, following: sequence, &window) {
+    while offset < limit, let frame = try frame(after: offset, following: sequence, in: &window) {
       frames.append(frame)
       (offset, sequence) = (frame.end, frame.header.sequence)
       if frame.header.kind == .close { break }
@@ -119,15 +119,15 @@ struct FollowedLog {
 
   /// Returns the frame that follows at `offset`. The first frame of a group starts on a new page.
   private func frame(
-    after offset: UInt64, following last: SequenceNumber, _ window: inout FileWindow
+    after offset: UInt64, following last: SequenceNumber, in window: inout FileWindow
   ) throws(ByteStoreError) -> Frame? {
-    if let frame = try frame(at: offset, following: last, &window) { return frame }
+    if let frame = try frame(at: offset, following: last, in: &window) { return frame }
     let nextPage = offset.roundedUp(toMultipleOf: UInt64(LogFormat.pageBytes))
-    return nextPage == offset ? nil : try frame(at: nextPage, following: last, &window)
+    return nextPage == offset ? nil : try frame(at: nextPage, following: last, in: &window)
   }
 
   private func frame(
-    at offset: UInt64, following last: SequenceNumber, _ window: inout FileWindow
+    at offset: UInt64, following last: SequenceNumber, in window: inout FileWindow
   ) throws(ByteStoreError) -> Frame? {
     guard let head = try window.bytes(LogFormat.frameHeaderBytes, at: offset),
       let header = FrameHeader(

@@ -160,7 +160,8 @@ extension ByteStore {
     var options = options
     options.upperLayer = upperLayer
     let opened = try Self.readCapture(now.directory, options, platform: now.platform)
-    // What a reader has shown survives every crash of the writer. Fewer commits mean an older copy of the store.
+    // What a reader has shown survives every crash of the writer. Fewer commits mean an older copy of the
+    // store.
     guard opened.manifest.storeID == storeID, opened.last.sequence >= lastCommit else {
       throw .replaced(directory: path)
     }

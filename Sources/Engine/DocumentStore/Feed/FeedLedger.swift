@@ -4,7 +4,7 @@
 //   - Entry numbers ascend in commit order. A refused commit leaves a gap, which readers skip.
 //   - All entries from `first` up to but not including `next` exist, except for gaps and for the entries of
 //     commits in progress. No entry before `first` exists.
-//   - Without consumers and followers, the feed is inactive: no entries are written, and commits get no number.
+// - Without consumers and followers, the feed is inactive: no entries are written, and commits get no number.
 //     When the feed becomes active again, it skips a number. The positions before that number are then
 //     truncated, because the feed lacks the commits of the time in between.
 //   - Numbers and byte counts cannot overflow. They are checked when they are read from disk, and each commit
@@ -43,8 +43,8 @@ struct FeedLedger: Sendable {
   /// True if it is time to check the feed's limits.
   var isTrimDue: Bool { next % Self.entriesBetweenTrims == 0 }
 
-  /// Prepares an inactive feed without entries for its first reader. Skips a number, unless the feed has never
-  /// been active.
+  /// Prepares an inactive feed without entries for its first reader. Skips a number, unless the feed has
+  /// never been active.
   mutating func activate() {
     if hasBeenActive {
       next += 1

@@ -14,8 +14,8 @@ extension DocumentStore {
     public var lastCommit: StoredTimestamp?
     /// The time since the last look at the writer's files, in seconds.
     public var secondsSinceRefresh: Double
-    /// The size of commits that the writer has logged and that are not shown, because they are not known to be
-    /// on stable storage. While a writer is at work, the next refresh shows them.
+    /// The size of commits that the writer has logged and that are not shown, because they are not known to
+    /// be on stable storage. While a writer is at work, the next refresh shows them.
     public var bytesNotDurable: UInt64
   }
 
@@ -31,8 +31,8 @@ extension DocumentStore {
   /// Shows the commits that the writer has made and that are on stable storage. Returns whether there were
   /// any. Returns false for a store that is not a reader.
   ///
-  /// Throws `notAStore` if the store was deleted, and `failedPrecondition` if another store or an older copy of
-  /// this one is in its place.
+  /// Throws `notAStore` if the store was deleted, and `failedPrecondition` if another store or an older copy
+  /// of this one is in its place.
   @discardableResult
   public func refresh() throws(DocumentStoreError) -> Bool {
     guard options.isReadOnly else { return false }
@@ -41,8 +41,8 @@ extension DocumentStore {
       switch followed {
       case .commits(let commits):
         guard !commits.isEmpty else { return false }
-        // A commit that cannot be applied on its own is part of a state that can be opened, or the open reports
-        // the damage.
+        // A commit that cannot be applied on its own is part of a state that can be opened, or the open
+        // reports the damage.
         do throws(DocumentStoreError) { try show(commits) } catch { try reopen() }
         publications.notify()
       case .mustReopen: try reopen()
@@ -124,7 +124,7 @@ private struct FollowedCommit {
       } else if let path = DocumentKey.decode(key) {
         // The ordinals of a commit are those of its shapes, then those of its documents.
         guard !hasEnded else { throw damage("documents before all other keys", "a document after them") }
-        changes.append(try change(of: path, key, operation))
+        changes.append(try change(of: path, key, by: operation))
       } else {
         hasEnded = true
       }
@@ -139,7 +139,7 @@ private struct FollowedCommit {
   }
 
   private func change(
-    of path: DocumentPath, _ key: [UInt8], _ operation: CommitBody.Operation
+    of path: DocumentPath, _ key: [UInt8], by operation: CommitBody.Operation
   ) throws(ByteStoreError) -> CommitChange {
     var after: StoredDocument?
     var recordBytes = 0

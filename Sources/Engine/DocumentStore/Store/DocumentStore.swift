@@ -16,9 +16,10 @@ public final class DocumentStore: Sendable {
   public struct Options: Sendable {
     /// Whether to create the store if the directory has none.
     public var createsIfMissing = true
-    /// Whether to read the store beside a writer, which may be another process or this one. Commits then throw
-    /// `failedPrecondition`, queries build their indexes in memory, and nothing in the directory changes. Any
-    /// number of readers can have the store open. `refresh()` shows what the writer has committed since.
+    /// Whether to read the store beside a writer, which may be another process or this one. Commits then
+    /// throw `failedPrecondition`, queries build their indexes in memory, and nothing in the directory
+    /// changes. Any number of readers can have the store open. `refresh()` shows what the writer has
+    /// committed since.
     public var isReadOnly = false
     /// Initial value of `DocumentStore.createsIndexes`.
     public var createsIndexes = true
