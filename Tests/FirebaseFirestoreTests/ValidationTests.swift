@@ -142,6 +142,48 @@ import Testing
     try await firestore.terminate()
   }
 
+  @Test func noValueThatReplacesAnInvalidOneIsWritten() async throws {
+    let firestore = Firestore.memory()
+    let document = firestore.document("a/b")
+    try await document.setData(["n": 1])
+    let batch = firestore.batch()
+    let scopes: [(Firestore) throws -> Void] = [
+      { _ in batch.setData(["at": Timestamp(date: .distantPast)], forDocument: document) },
+      { $0.document("a/b").setData(["p": GeoPoint(latitude: 91, longitude: 0)]) },
+      { $0.document("a/b").updateData(["p": GeoPoint(latitude: 0, longitude: 181)]) },
+      // The value of an outer scope is also refused in an inner scope.
+      { outer in
+        let point = GeoPoint(latitude: 91, longitude: 0)
+        try outer.validated { $0.document("a/b").setData(["p": point]) }
+      },
+    ]
+    var thrown: [Int] = []
+    for scope in scopes { thrown.append(await Self.code { try firestore.validated(scope) }) }
+    let invalid = FirestoreErrorCode.invalidArgument.rawValue
+    #expect(thrown == Array(repeating: invalid, count: 4))
+    #expect(await Self.code { try await batch.commit() } == invalid)
+    #expect(try await document.getDocument().data() as? [String: Int] == ["n": 1])
+    try await document.setData(["n": 2])
+    #expect(try await document.getDocument()["n"] as? Int == 2)
+    try await firestore.terminate()
+  }
+
+  @Test func aTransactionWithAValueThatReplacesAnInvalidOneFails() async throws {
+    let firestore = Firestore.memory()
+    let document = firestore.document("a/b")
+    let code = await Self.code {
+      _ = try await firestore.runTransaction { transaction, _ in
+        try? firestore.validated { _ in
+          _ = transaction.setData(["p": GeoPoint(latitude: 91, longitude: 0)], forDocument: document)
+        }
+        return nil
+      }
+    }
+    #expect(code == FirestoreErrorCode.invalidArgument.rawValue)
+    #expect(try await !document.getDocument().exists)
+    try await firestore.terminate()
+  }
+
   @Test func filtersOnPlaceholdersMatchNothing() async throws {
     let firestore = Firestore.memory()
     try await firestore.document("a/b").setData(["n": 1])
