@@ -34,6 +34,7 @@ public final class AggregateQuery: NSObject, Sendable {
   public func getAggregation(
     source: AggregateSource, completion: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
   ) {
+    query.reportLateMisuse()
     let client = query.firestore.client()
     let runnable = Result { try query.runnable }
     client.read(query.firestore.delivering(to: completion)) { [self] write in
