@@ -30,15 +30,15 @@ enum UserWrite {
     }
   }
 
-  /// Encodes the fields of a value. If the data cannot be stored in any document, returns an error, which the
-  /// write then reports. Throws all other encoding errors.
+  /// Encodes the fields of a value. Throws `EncodingError`, or `invalidArgument` if no document can hold the
+  /// fields.
   static func encode(
     _ value: some Encodable, _ encoder: Firestore.Encoder, in firestore: Firestore
-  ) throws -> Result<EncodedFields, UserDataError> {
+  ) throws -> EncodedFields {
     do {
-      return .success(try encoder.encodeFields(value, in: firestore))
+      return try encoder.encodeFields(value, in: firestore)
     } catch let error as UserDataError {
-      return .failure(error)
+      throw FirestoreErrors.translate(error)
     }
   }
 
