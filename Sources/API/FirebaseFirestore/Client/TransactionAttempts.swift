@@ -8,6 +8,10 @@ import OfflineSync
 
 /// One attempt.
 package protocol TransactionBase: Sendable {
+  /// The error with which the attempt ended before the block did; nil if the attempt goes on. The block's own
+  /// error is then a consequence of it.
+  var failure: (any Error)? { get }
+
   func document(at path: DocumentPath) throws -> StoredDocument?
   func write(_ mutation: Mutation) throws
   func commitWrites() throws
@@ -113,6 +117,9 @@ final class RemoteTransaction: TransactionBase {
     var versions: [DocumentPath: SnapshotVersion] = [:]
     var mutations: [Mutation] = []
   }
+
+  /// Nil, because a failed read does not end an attempt. The block decides whether the transaction fails.
+  var failure: (any Error)? { nil }
 
   init(_ remote: any Remote, as user: String?, limit: RemoteTimeLimit) {
     self.remote = remote

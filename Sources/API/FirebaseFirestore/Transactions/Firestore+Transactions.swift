@@ -21,8 +21,9 @@ extension Firestore {
   /// time is used up or the instance is terminated, a waiting transaction fails with `aborted`.
   ///
   /// The block runs on an internal queue. It ends the transaction by setting the error. If the error has one
-  /// of this module's codes for transient errors, the block runs again. `completion` receives the block's
-  /// result or the error on the callback queue.
+  /// of this module's codes for transient errors, the block runs again. Without a remote, it also runs again
+  /// if one of its reads has failed with `aborted` and the block sets another error. `completion` receives the
+  /// block's result or the error on the callback queue.
   public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
     completion: @escaping (Any?, (any Error)?) -> Void
@@ -116,9 +117,11 @@ private struct TransactionRun: @unchecked Sendable {
   }
 
   private func attempt(_ begin: () throws -> any TransactionBase) throws -> Any? {
-    let transaction = Transaction(firestore, try begin())
+    let base = try begin()
+    let transaction = Transaction(firestore, base)
     defer { transaction.end() }
-    let result = try block(transaction)
+    let result: Any?
+    do { result = try block(transaction) } catch { throw base.failure ?? error }
     transaction.finishBlock()
     try transaction.commit()
     return result
