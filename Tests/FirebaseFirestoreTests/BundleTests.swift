@@ -235,6 +235,8 @@ import Testing
       )
       .replacingOccurrences(of: "\"parent\": \"\(root)\"", with: "\"parent\": \"\(root)/a/one\""),
     ],
+    // A query with a limit from the end needs an order.
+    [metadata(documents: 0), query.replacingOccurrences(of: "\"orderBy\"", with: "\"other\"")],
   ]
 
   /// Guards against a bundle that takes minutes to parse because its query has thousands of orders or

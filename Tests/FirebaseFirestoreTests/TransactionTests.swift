@@ -71,7 +71,7 @@ import Testing
   }
 
   /// Returns when this number of transactions wait.
-  private static func waitUntilWaiting(_ count: Int, in firestore: Firestore) async throws {
+  static func waitUntilWaiting(_ count: Int, in firestore: Firestore) async throws {
     let locks = try #require(firestore.client().store.openView).store.locks
     await withCheckedContinuation { done in
       DispatchQueue.global().async {
@@ -79,6 +79,76 @@ import Testing
         done.resume()
       }
     }
+  }
+
+  /// Returns an attempt of an older transaction that holds the lock of `document`.
+  static func olderAttempt(
+    on document: DocumentReference
+  ) async throws -> (StoreTransactionAttempts, StoreTransaction) {
+    try await document.setData(["n": 0])
+    let store = try #require(document.firestore.client().store.openView).store
+    let path = try DocumentPath(document.path.split(separator: "/").map(String.init))
+    let attempts = StoreTransactionAttempts(of: store)
+    let first = try attempts.begin()
+    _ = try first.document(at: path)
+    try first.write(.set(path, StoredMap([("n", .integer(1))])))
+    try await document.setData(["n": 2])
+    #expect(throws: DocumentStoreError.self) { try first.commit() }
+    try attempts.wait(beforeAttempt: 2)
+    let second = try attempts.begin()
+    _ = try second.document(at: path)
+    return (attempts, second)
+  }
+
+  /// A block that sets its own error, because an older transaction took its locks, runs again.
+  @Test(.timeLimit(.minutes(1))) func aBlockThatMapsTheErrorOfAnEndedAttemptRunsAgain() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let (one, two) = (firestore.document("counters/one"), firestore.document("counters/two"))
+    let (older, attempt) = try await Self.olderAttempt(on: one)
+    let (attempts, isHeld, mayTouch) = (Counter(), EventCount(), DispatchSemaphore(value: 0))
+    let younger = Task {
+      let result = try await firestore.runTransaction { transaction, errorPointer in
+        attempts.add()
+        do {
+          _ = try transaction.getDocument(two)
+          if attempts.count == 1 {
+            let isWritten = DispatchSemaphore(value: 0)
+            two.setData(["n": 10]) { _ in isWritten.signal() }
+            isWritten.wait()
+          } else {
+            if attempts.count == 2 {
+              isHeld.add()
+              mayTouch.wait()
+            }
+            _ = try transaction.getDocument(one)
+          }
+        } catch {
+          errorPointer?.pointee = NSError(domain: "app", code: 7)
+          return nil
+        }
+        transaction.setData(["n": 11], forDocument: two)
+        return attempts.count
+      }
+      return result as? Int
+    }
+    #expect(await isHeld.next())
+    let path = try DocumentPath(["counters", "two"])
+    let thread = WorkerThread {
+      do {
+        try attempt.write(.set(path, StoredMap([("n", .integer(100))])))
+        try attempt.commit()
+      } catch {
+        Issue.record(error)
+      }
+      older.end()
+    }
+    try await Self.waitUntilWaiting(1, in: firestore)
+    mayTouch.signal()
+    #expect(try await younger.value == 3)
+    thread.join()
+    #expect(try await two.getDocument()["n"] as? Int == 11)
+    await database.close()
   }
 
   @Test(.timeLimit(.minutes(1))) func terminationEndsTheWaitOfATransaction() async throws {
@@ -99,6 +169,51 @@ import Testing
     #expect(try await holder.value == 11, "a transaction that runs is completed")
     try await terminated
     await database.close()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func cancellingTheTaskEndsTheWaitOfATransaction() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let document = firestore.document("counters/one")
+    let mayEnd = DispatchSemaphore(value: 0)
+    let holder = await Self.hold(document, until: mayEnd)
+    let waiting = Task { try await Self.addOne(document) }
+    try await Self.waitUntilWaiting(1, in: firestore)
+    waiting.cancel()
+    do {
+      _ = try await waiting.value
+      Issue.record("it had its turn")
+    } catch FirestoreErrorCode.cancelled {
+    }
+    mayEnd.signal()
+    #expect(try await holder.value == 11)
+    #expect(try await document.getDocument()["n"] as? Int == 11)
+    await database.close()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aTaskThatIsCancelledDuringTheBlockCommitsNothing() async throws {
+    let firestore = Firestore.memory()
+    let document = firestore.document("a/b")
+    let (blocks, mayEnd) = (EventCount(), DispatchSemaphore(value: 0))
+    let task = Task {
+      _ = try await firestore.runTransaction { transaction, _ in
+        blocks.add()
+        mayEnd.wait()
+        transaction.setData(["n": 1], forDocument: document)
+        return nil
+      }
+    }
+    #expect(await blocks.next())
+    task.cancel()
+    mayEnd.signal()
+    do {
+      try await task.value
+      Issue.record("it was committed")
+    } catch FirestoreErrorCode.cancelled {
+    }
+    #expect(blocks.count == 1)
+    #expect(try await !document.getDocument().exists)
+    try await firestore.terminate()
   }
 
   /// The callback queue is free while transactions wait, even if the callback queue began them.

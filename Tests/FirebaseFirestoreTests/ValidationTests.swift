@@ -142,18 +142,79 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func filtersOnPlaceholdersMatchNothing() async throws {
+  @Test func noValueThatReplacesAnInvalidOneIsWritten() async throws {
+    let firestore = Firestore.memory()
+    let document = firestore.document("a/b")
+    try await document.setData(["n": 1])
+    let batch = firestore.batch()
+    let scopes: [(Firestore) throws -> Void] = [
+      { _ in batch.setData(["at": Timestamp(date: .distantPast)], forDocument: document) },
+      { $0.document("a/b").setData(["p": GeoPoint(latitude: 91, longitude: 0)]) },
+      { $0.document("a/b").updateData(["p": GeoPoint(latitude: 0, longitude: 181)]) },
+      // The value of an outer scope is also refused in an inner scope.
+      { outer in
+        let point = GeoPoint(latitude: 91, longitude: 0)
+        try outer.validated { $0.document("a/b").setData(["p": point]) }
+      },
+    ]
+    var thrown: [Int] = []
+    for scope in scopes { thrown.append(await Self.code { try firestore.validated(scope) }) }
+    let invalid = FirestoreErrorCode.invalidArgument.rawValue
+    #expect(thrown == Array(repeating: invalid, count: 4))
+    #expect(await Self.code { try await batch.commit() } == invalid)
+    #expect(try await document.getDocument().data() as? [String: Int] == ["n": 1])
+    try await document.setData(["n": 2])
+    #expect(try await document.getDocument()["n"] as? Int == 2)
+    try await firestore.terminate()
+  }
+
+  @Test func aTransactionWithAValueThatReplacesAnInvalidOneFails() async throws {
+    let firestore = Firestore.memory()
+    let document = firestore.document("a/b")
+    let code = await Self.code {
+      _ = try await firestore.runTransaction { transaction, _ in
+        try? firestore.validated { _ in
+          _ = transaction.setData(["p": GeoPoint(latitude: 91, longitude: 0)], forDocument: document)
+        }
+        return nil
+      }
+    }
+    #expect(code == FirestoreErrorCode.invalidArgument.rawValue)
+    #expect(try await !document.getDocument().exists)
+    try await firestore.terminate()
+  }
+
+  @Test func queriesWithPlaceholdersFail() async throws {
     let firestore = Firestore.memory()
     try await firestore.document("a/b").setData(["n": 1])
+    let all = firestore.collection("a")
+    let steps: [() -> Query] = [
+      { all.whereField("a..b", isEqualTo: 1) }, { all.whereField("a..b", isNotEqualTo: 1) },
+      { all.order(by: "a..b") }, { all.whereFilter(.whereField("n", isEqualTo: Alien())) },
+      { all.whereField("n", isLessThan: GeoPoint(latitude: 91, longitude: 0)) },
+      { all.order(by: "n").start(at: [Timestamp(date: .distantPast)]) },
+    ]
     var queries: [Query] = []
-    _ = try? firestore.validated { firestore in
-      let all = firestore.collection("a")
-      queries += [all.whereField("a..b", isEqualTo: 1), all.whereField("a..b", isNotEqualTo: 1)]
-      queries += [all.order(by: "a..b"), all.whereFilter(.whereField("n", isEqualTo: Alien()))]
+    for step in steps { _ = try? firestore.validated { _ in queries.append(step()) } }
+    // These filters and paths are used after their validations.
+    var filters: [Filter] = []
+    _ = try? firestore.validated { _ in filters.append(.whereField("n", in: [Alien()])) }
+    _ = try? firestore.validated { _ in
+      filters.append(.whereField("n", isEqualTo: GeoPoint(latitude: 91, longitude: 0)))
     }
-    var counts: [Int] = []
-    for query in queries { counts.append(try await query.getDocuments().count) }
-    #expect(counts == [0, 0, 0, 0])
+    queries += filters.map { all.whereFilter(.orFilter([$0, .whereField("n", isEqualTo: 1)])) }
+    var paths: [FieldPath] = []
+    _ = try? firestore.validated { _ in paths.append(FieldPath([])) }
+    queries += paths.map { all.order(by: $0) }
+    var codes: [Int] = []
+    for query in queries { codes.append(await Self.code { try await query.getDocuments() }) }
+    var fields: [AggregateField] = []
+    _ = try? firestore.validated { _ in fields.append(.sum("a..b")) }
+    for field in fields {
+      codes.append(await Self.code { try await all.aggregate([field]).getAggregation(source: .server) })
+    }
+    #expect(codes == Array(repeating: FirestoreErrorCode.invalidArgument.rawValue, count: 10))
+    #expect(try await all.getDocuments().count == 1)
     try await firestore.terminate()
   }
 

@@ -76,6 +76,36 @@ import Testing
     try await firestore.terminate()
   }
 
+  struct Odd: Codable, Sendable {
+    var lists: [[Int]]?
+    var names: [String: Int]?
+  }
+
+  /// Every form throws, and the batch and the transaction stay usable.
+  @Test(arguments: [Odd(lists: [[1]]), Odd(names: ["": 1])])
+  func fieldsThatNoDocumentCanHoldThrow(value: Odd) async throws {
+    let (document, collection) = (document, document.parent)
+    let batch = firestore.batch()
+    let calls: [() throws -> Void] = [
+      { try document.setData(from: value) },
+      { try document.setData(from: value, merge: true) },
+      { try document.setData(from: value, mergeFields: ["names"]) },
+      { _ = try collection.addDocument(from: value) },
+      { try batch.setData(from: value, forDocument: document) },
+      { try batch.setData(from: value, forDocument: document, mergeFields: ["lists"]) },
+    ]
+    for call in calls { try await refused(call) }
+    try await refused { try await document.setData(from: value) }
+    try await refused { _ = try await collection.addDocument(from: value) }
+    _ = try await firestore.runTransaction { transaction, _ in
+      #expect(throws: (any Error).self) { try transaction.setData(from: value, forDocument: document) }
+      return nil
+    }
+    try await batch.commit()
+    #expect(try await collection.getDocuments().isEmpty)
+    try await firestore.terminate()
+  }
+
   /// The forms without a completion and without `await`, as in Firebase.
   @Test func synchronousCodeCallsTheNonAwaitingOverload() async throws {
     func write() throws -> DocumentReference {

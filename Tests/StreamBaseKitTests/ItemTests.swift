@@ -60,6 +60,30 @@ extension StreamBaseKitTests {
       await #expect(processExitsWith: .failure) { TransientStream().add(Note()) }
     }
 
+    @Test func negativeLimitsThrowWithinAValidation() throws {
+      let world = StreamWorld()
+      let builder = QueryBuilder(world.notes)
+      builder.limit = -1
+      #expect(throws: (any Error).self) {
+        _ = try world.firestore.validated { _ in builder.buildQuery() }
+      }
+      let stream = TransientStream()
+      stream.afterPredicateLimit = 3
+      #expect(throws: (any Error).self) {
+        try world.firestore.validated { _ in stream.afterPredicateLimit = -1 }
+      }
+      #expect(stream.afterPredicateLimit == 3)
+    }
+
+    @Test func negativeLimitsTrapElsewhere() async {
+      await #expect(processExitsWith: .failure) { TransientStream().afterPredicateLimit = -1 }
+      await #expect(processExitsWith: .failure) {
+        let builder = QueryBuilder(Firestore.memory().collection("notes"))
+        builder.limit = -1
+        _ = builder.buildQuery()
+      }
+    }
+
     @Test func fault18LookupsAndRemovalsIgnoreItemsWithoutAKey() {
       let stream = TransientStream()
       stream.add(Note("a"))

@@ -336,6 +336,23 @@ extension StreamBaseKitTests {
       #expect(base.heard.isEmpty)
     }
 
+    @Test func invalidKeysThrowWithinAValidation() throws {
+      var accepted: [String] = []
+      for key in ["", ".", "..", "a/b"] {
+        do {
+          _ = try world.firestore.validated { _ in context.ref(Note(key)) }
+          accepted.append(key)
+        } catch FirestoreErrorCode.invalidArgument {}
+        do {
+          let inner = context.push(["board": Board(key: key)])
+          _ = try world.firestore.validated { _ in inner.collectionRef(Note.self) }
+          accepted.append("board \(key)")
+        } catch FirestoreErrorCode.invalidArgument {}
+      }
+      #expect(accepted == [])
+      #expect(errors.all.map(\.code) == Array(repeating: StreamBaseErrorCode.invalidKey.rawValue, count: 8))
+    }
+
     @Test func fault12WithoutAnErrorHandlerADebugBuildTraps() async {
       await #expect(processExitsWith: .failure) {
         let base = ResourceBase(firebase: Firestore.memory())

@@ -2,6 +2,7 @@
 
 import ByteStore
 import Foundation
+private import Synchronization
 
 /// Ends a program that violates a rule of the API: it passed an invalid path or argument, or made a call in a
 /// wrong state.
@@ -55,15 +56,35 @@ package enum ProgrammerError {
   /// The first misuse in a call of `recording`. Only one thread uses it.
   private final class Record {
     var message: String?
+    /// The record of the call around this one.
+    let outer: Record?
+
+    init(in outer: Record?) { self.outer = outer }
   }
 
   private static var recordKey: NSString { "dugout.misuse" }
+
+  /// The number of calls of `recording` on all threads that have not returned. While it is zero, no thread
+  /// has a record.
+  private static let openRecords = Atomic<Int>(0)
 
   /// Traps. Within a call of `recording` on this thread, records the message instead and returns. The caller
   /// then continues with a placeholder whose later uses fail.
   package static func report(_ message: String) {
     guard let record = Thread.current.threadDictionary[recordKey] as? Record else { trap(message) }
     record.message = record.message ?? message
+  }
+
+  /// The first misuse so far in the calls of `recording` on this thread, from the innermost call outwards;
+  /// nil outside of such a call. A value that exists after a misuse may be a placeholder.
+  package static var reported: String? {
+    guard openRecords.load(ordering: .relaxed) > 0 else { return nil }
+    var record = Thread.current.threadDictionary[recordKey] as? Record
+    while let open = record {
+      if let message = open.message { return message }
+      record = open.outer
+    }
+    return nil
   }
 
   /// Calls `body`, and returns its result together with the first misuse that `body` reported. Applies to
@@ -73,9 +94,13 @@ package enum ProgrammerError {
   ) -> (result: Result<Value, any Error>, misuse: String?) {
     let values = Thread.current.threadDictionary
     let outer = values[recordKey]
-    let record = Record()
+    let record = Record(in: outer as? Record)
     values[recordKey] = record
-    defer { values[recordKey] = outer }
+    openRecords.add(1, ordering: .relaxed)
+    defer {
+      openRecords.subtract(1, ordering: .relaxed)
+      values[recordKey] = outer
+    }
     let result = Result { try body() }
     return (result, record.message)
   }

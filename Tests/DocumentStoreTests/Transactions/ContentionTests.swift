@@ -248,6 +248,58 @@ import Testing
     #expect(Self.number(try store.document(at: other)) == 100)
   }
 
+  private struct MappedError: Error {}
+
+  /// The block of the victim throws its own error instead of `aborted`.
+  @Test func aVictimWhoseBlockMapsTheErrorRunsAgain() throws {
+    let store = try Self.open()
+    let (place, other) = (place, other)
+    let older = try Self.attemptsThatLost(place, store)
+    let olderAttempt = try older.begin()
+    try Self.addOne(place, olderAttempt)
+    let (holdsLock, mayTouch) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let attempts = Locked(0)
+    let younger = WorkerThread {
+      do {
+        try store.transaction { transaction in
+          let attempt = attempts.withLock { attempts in
+            attempts += 1
+            return attempts
+          }
+          let number = Self.number(try transaction.document(at: other))
+          if attempt == 1 {
+            try Self.addOutside(other, store)
+          } else {
+            if attempt == 2 {
+              holdsLock.signal()
+              mayTouch.wait()
+            }
+            do { _ = try transaction.document(at: place) } catch { throw MappedError() }
+          }
+          try transaction.write(.set(other, StoredMap([("n", .integer(number + 1))])))
+        }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    holdsLock.wait()
+    let first = WorkerThread {
+      do {
+        try olderAttempt.write(.set(other, StoredMap([("n", .integer(100))])))
+        try olderAttempt.commit()
+      } catch {
+        Issue.record(error)
+      }
+      older.end()
+    }
+    store.locks.waitUntilWaiting(1)
+    mayTouch.signal()
+    first.join()
+    younger.join()
+    #expect(attempts.withLock { $0 } == 3 && store.locks.counts.victims == 1)
+    #expect(Self.number(try store.document(at: other)) == 101)
+  }
+
   /// After a wait in the middle of a block, the reads before the wait must hold in the new snapshot.
   @Test(arguments: [false, true]) func aWaitInTheMiddleOfABlockKeepsTheReadsIfTheyHold(changes: Bool) throws {
     let store = try Self.open()

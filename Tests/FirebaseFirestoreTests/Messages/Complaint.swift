@@ -13,7 +13,7 @@ struct Complaint: Sendable {
     self.call = call
   }
 
-  static let all = local + queries + remote
+  static let all = local + unorderedLimits + queries + remote
 
   private static let local = [
     Complaint("Firestore transactions require all reads to be executed before all writes") {
@@ -70,6 +70,21 @@ struct Complaint: Sendable {
       _ = try await $0.collection("a").aggregate(fields).getAggregation(source: .server)
     },
   ]
+
+  private static let unorderedLimits = [
+    unorderedLimit { _ = try await $0.getDocuments() },
+    unorderedLimit { _ = try await $0.count.getAggregation(source: .server) },
+    unorderedLimit { _ = try $0.read() },
+    unorderedLimit { _ = try await $0.explain() },
+    unorderedLimit { for try await _ in $0.firestore.documents(in: $0) {} },
+    unorderedLimit { for try await _ in $0.snapshots {} },
+  ]
+
+  private static func unorderedLimit(_ read: @escaping @Sendable (Query) async throws -> Void) -> Complaint {
+    Complaint("limit(toLast:) queries require specifying at least one OrderBy() clause.") {
+      try await read($0.collection("a").limit(toLast: 1))
+    }
+  }
 
   private static let queries = queriesBeyondLimits.map { message, query in
     Complaint(message) { _ = try await query($0.collection("a")).getDocuments() }

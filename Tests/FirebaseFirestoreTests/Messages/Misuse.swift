@@ -311,10 +311,10 @@ struct Misuse: Sendable {
       _ = $0.collection("a").limit(toLast: -1)
     },
     Misuse("limit(toLast:) queries require specifying at least one OrderBy() clause.") {
-      _ = try await $0.collection("a").limit(toLast: 1).getDocuments()
+      $0.collection("a").limit(toLast: 1).getDocuments { _, _ in }
     },
     Misuse("limit(toLast:) queries require specifying at least one OrderBy() clause.") {
-      _ = try await $0.collection("a").limit(toLast: 1).count.getAggregation(source: .server)
+      $0.collection("a").limit(toLast: 1).count.getAggregation(source: .server) { _, _ in }
     },
   ]
 

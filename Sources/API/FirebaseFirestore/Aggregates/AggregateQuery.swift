@@ -34,6 +34,7 @@ public final class AggregateQuery: NSObject, Sendable {
   public func getAggregation(
     source: AggregateSource, completion: @escaping (AggregateQuerySnapshot?, (any Error)?) -> Void
   ) {
+    query.reportLateMisuse()
     let client = query.firestore.client()
     let runnable = Result { try query.runnable }
     client.read(query.firestore.delivering(to: completion)) { [self] write in
@@ -110,6 +111,7 @@ extension Query {
   /// Returns a query that computes aggregates over the results. At most five different aggregates are
   /// allowed.
   public func aggregate(_ aggregateFields: [AggregateField]) -> AggregateQuery {
-    AggregateQuery(self, aggregateFields)
+    let isInvalid = aggregateFields.contains { $0.field == FieldPath.placeholder }
+    return AggregateQuery(isInvalid ? placeholder : self, aggregateFields)
   }
 }

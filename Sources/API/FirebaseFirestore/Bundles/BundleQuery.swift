@@ -40,6 +40,9 @@ enum BundleQuery {
       if let limit = limit(structured["limit"]) {
         query = try query.limited(to: json["limitType"] as? String == "LAST" ? .last(limit) : .first(limit))
       }
+      if case .last = query.limit, query.explicitOrders.isEmpty {
+        throw .invalidArgument("it has a limit of the type LAST and no order")
+      }
       return query
     } catch {
       throw BundleError("The bundle has an invalid query: \(error)")

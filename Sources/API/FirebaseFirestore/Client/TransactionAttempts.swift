@@ -8,6 +8,10 @@ import OfflineSync
 
 /// One attempt.
 package protocol TransactionBase: Sendable {
+  /// The error with which the attempt ended before the block did; nil if the attempt goes on. The block's own
+  /// error is then a consequence of it.
+  var failure: (any Error)? { get }
+
   func document(at path: DocumentPath) throws -> StoredDocument?
   func write(_ mutation: Mutation) throws
   func commitWrites() throws
@@ -21,6 +25,9 @@ package protocol TransactionAttempts: Sendable {
   /// Waits before the next attempt, and returns whether any time is left for that attempt. Blocks. Throws if
   /// the transaction must end with another error than that of the last attempt.
   func wait(beforeAttempt attempt: Int) throws -> Bool
+
+  /// Lets the transaction fail instead of waiting for its turn, now and later. Any thread may call this.
+  func cancel()
 
   /// Must be called after the last attempt.
   func end()
@@ -53,6 +60,8 @@ final class LocalTransactionAttempts: TransactionAttempts {
     try attempts.wait(beforeAttempt: attempt)
     return true
   }
+
+  func cancel() { attempts.cancel() }
 
   func end() {
     requests.close(request)
@@ -97,6 +106,9 @@ final class RemoteTransactionAttempts: TransactionAttempts {
     return limit.pause(Double(pause) / 1_000_000)
   }
 
+  /// Does nothing, because there are no turns. A request in progress, or a pause, is completed.
+  func cancel() {}
+
   func end() { requests.close(request) }
 }
 
@@ -113,6 +125,9 @@ final class RemoteTransaction: TransactionBase {
     var versions: [DocumentPath: SnapshotVersion] = [:]
     var mutations: [Mutation] = []
   }
+
+  /// Nil, because a failed read does not end an attempt. The block decides whether the transaction fails.
+  var failure: (any Error)? { nil }
 
   init(_ remote: any Remote, as user: String?, limit: RemoteTimeLimit) {
     self.remote = remote

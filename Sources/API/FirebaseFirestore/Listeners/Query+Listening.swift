@@ -30,7 +30,8 @@ extension Query: Listenable {
   public func addSnapshotListener(
     options: SnapshotListenOptions, listener: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) -> any ListenerRegistration {
-    listenOnCallbackQueue(options, listener)
+    reportLateMisuse()
+    return listenOnCallbackQueue(options, listener)
   }
 
   /// Listens on any serial queue.

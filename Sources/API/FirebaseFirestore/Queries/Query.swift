@@ -93,13 +93,23 @@ public class Query: NSObject, @unchecked Sendable {
   /// The number of explicit orders, including those beyond the limit.
   var orderCount: Int { excess?.orderCount ?? structured.explicitOrders.count }
 
-  /// The query in the form that the engine runs. Traps for errors that Firestore's own library also detects
-  /// only when a query is run. Throws if the query is too large, or if no collection can have its name.
+  /// The misuse that Firestore's own library detects only when a query is run: a limit from the end without
+  /// an order. Nil if there is none.
+  private var lateMisuse: String? {
+    guard case .last = structured.limit, orderCount == 0 else { return nil }
+    return "limit(toLast:) queries require specifying at least one OrderBy() clause."
+  }
+
+  /// Reports a misuse that Firestore's own library detects when a query is run, for calls that cannot throw.
+  func reportLateMisuse() {
+    if let lateMisuse { ProgrammerError.report(lateMisuse) }
+  }
+
+  /// The query in the form that the engine runs. Throws if it has a limit from the end and no order, if it is
+  /// too large, or if no collection can have its name.
   var runnable: StructuredQuery {
     get throws {
-      if case .last = structured.limit, orderCount == 0 {
-        throw Validation.misuse("limit(toLast:) queries require specifying at least one OrderBy() clause.")
-      }
+      if let lateMisuse { throw FirestoreErrors.make(.invalidArgument, lateMisuse) }
       do throws(PathError) {
         switch structured.scope {
         case .collection(let path): try path.check()

@@ -14,6 +14,7 @@ extension Query {
   public func getDocuments(
     source: FirestoreSource, completion: @escaping (QuerySnapshot?, (any Error)?) -> Void
   ) {
+    reportLateMisuse()
     read(source.readSource, through: firestore.client(), done: firestore.delivering(to: completion))
   }
 

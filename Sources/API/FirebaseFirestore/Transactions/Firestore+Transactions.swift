@@ -21,8 +21,9 @@ extension Firestore {
   /// time is used up or the instance is terminated, a waiting transaction fails with `aborted`.
   ///
   /// The block runs on an internal queue. It ends the transaction by setting the error. If the error has one
-  /// of this module's codes for transient errors, the block runs again. `completion` receives the block's
-  /// result or the error on the callback queue.
+  /// of this module's codes for transient errors, the block runs again. Without a remote, it also runs again
+  /// if one of its reads has failed with `aborted` and the block sets another error. `completion` receives the
+  /// block's result or the error on the callback queue.
   public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
     completion: @escaping (Any?, (any Error)?) -> Void
@@ -41,6 +42,9 @@ extension Firestore {
   }
 
   /// Runs the block again after each conflict, up to five times, and returns the block's result.
+  ///
+  /// If the task is cancelled before the commit begins, nothing is written, and the transaction fails with
+  /// `cancelled`. Without a remote, a cancellation also ends the wait for the transaction's turn.
   nonisolated(nonsending)
     public func runTransaction(
       _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
@@ -73,6 +77,7 @@ private struct TransactionRun: @unchecked Sendable {
   private let block: (Transaction) throws -> Any?
   private let client: Result<any FirestoreClient, any Error>
   private let lastWrite: UInt64
+  private let cancellation = TransactionCancellation()
 
   init(
     _ firestore: Firestore, _ options: TransactionOptions?,
@@ -86,7 +91,11 @@ private struct TransactionRun: @unchecked Sendable {
   }
 
   nonisolated(nonsending) func result() async throws -> Transferred<Any?> {
-    try await awaitResult(begin)
+    try await withTaskCancellationHandler {
+      try await awaitResult(begin)
+    } onCancel: {
+      cancellation.cancel()
+    }
   }
 
   func begin(_ done: @escaping @Sendable (Result<Transferred<Any?>, any Error>) -> Void) {
@@ -98,15 +107,21 @@ private struct TransactionRun: @unchecked Sendable {
   private func result(_ client: any FirestoreClient, _ view: LocalView) throws -> Transferred<Any?> {
     let attempts = try client.beginTransactions(view)
     defer { attempts.end() }
+    cancellation.begin(attempts)
+    defer { cancellation.end() }
     var attempt = 1
     while true {
       do {
         return Transferred(try self.attempt(attempts.begin))
-      } catch let error where attempt < maxAttempts && Self.isRetryable(error) {
+      } catch let error where Self.isRetryable(error) {
+        // The attempt has committed nothing. Its error may be a consequence of the cancellation.
+        try cancellation.check()
+        guard attempt < maxAttempts else { throw FirestoreErrors.translate(any: error) }
         attempt += 1
         do {
           guard try attempts.wait(beforeAttempt: attempt) else { throw error }
         } catch {
+          try cancellation.check()
           throw FirestoreErrors.translate(any: error)
         }
       } catch {
@@ -116,10 +131,14 @@ private struct TransactionRun: @unchecked Sendable {
   }
 
   private func attempt(_ begin: () throws -> any TransactionBase) throws -> Any? {
-    let transaction = Transaction(firestore, try begin())
+    try cancellation.check()
+    let base = try begin()
+    let transaction = Transaction(firestore, base)
     defer { transaction.end() }
-    let result = try block(transaction)
+    let result: Any?
+    do { result = try block(transaction) } catch { throw base.failure ?? error }
     transaction.finishBlock()
+    try cancellation.check()
     try transaction.commit()
     return result
   }

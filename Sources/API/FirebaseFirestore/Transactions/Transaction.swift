@@ -96,7 +96,7 @@ public final class Transaction: NSObject, Sendable {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> Transaction {
     let fields = try UserWrite.encode(value, encoder, in: firestore)
-    return add(document) { try $0.set(try fields.get(), merge: merge) }
+    return add(document) { try $0.set(fields, merge: merge) }
   }
 
   /// Merges the named fields of the value into the document.
@@ -106,7 +106,7 @@ public final class Transaction: NSObject, Sendable {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> Transaction {
     let fields = try UserWrite.encode(value, encoder, in: firestore)
-    return add(document) { try $0.set(try fields.get(), only: mergeFields) }
+    return add(document) { try $0.set(fields, only: mergeFields) }
   }
 
   private func add(

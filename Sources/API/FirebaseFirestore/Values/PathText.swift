@@ -3,10 +3,10 @@
 import DocumentStore
 import FirebaseCore
 
-enum PathText {
+package enum PathText {
   /// The ID in the path that stands for an invalid one in a validation. No collection and no document can
   /// have this ID, so each read and each write of such a path fails.
-  static let placeholder = "__invalid__"
+  package static let placeholder = "__invalid__"
 
   /// Returns the segments of a collection path, relative to a document if one is given.
   static func collection(_ text: String, below document: [String] = []) -> [String] {

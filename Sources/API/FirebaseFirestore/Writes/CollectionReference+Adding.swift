@@ -42,7 +42,8 @@ extension CollectionReference {
   }
 
   /// Creates a document with a random ID and the fields of `value`. Returns when it is on stable storage.
-  /// Throws `EncodingError` if `value` cannot be encoded.
+  /// Throws `EncodingError` if `value` cannot be encoded, and `invalidArgument` if no document can hold its
+  /// fields.
   // Disfavored, so that an app that has its own extension with these labels still calls its own extension.
   @_disfavoredOverload
   @discardableResult

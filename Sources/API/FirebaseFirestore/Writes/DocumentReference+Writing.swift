@@ -132,7 +132,8 @@ extension DocumentReference {
   /// try await Firestore.firestore().document("cities/bern").setData(from: City(name: "Bern"))
   /// ```
   ///
-  /// Throws `EncodingError` if `value` cannot be encoded.
+  /// Throws `EncodingError` if `value` cannot be encoded, and `invalidArgument` if no document can hold its
+  /// fields.
   @_disfavoredOverload
   nonisolated(nonsending) public func setData<T: Encodable>(
     from value: T, encoder: Firestore.Encoder = Firestore.Encoder()

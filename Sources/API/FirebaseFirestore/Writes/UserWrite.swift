@@ -11,10 +11,14 @@ enum UserWrite {
   }
 
   /// Calls `make` with the document's place and returns the mutation. Reports a misuse of the API. Returns an
-  /// error after a misuse, and if the write only exceeds a limit that a server would also enforce.
+  /// error after a misuse, and if the write only exceeds a limit that a server would also enforce. The misuse
+  /// may also be an earlier one of the same validation, because the data may then contain a placeholder.
   static func mutation(
     of document: DocumentReference, in firestore: Firestore, _ make: (Place) throws -> Mutation
   ) -> Result<Mutation, any Error> {
+    if let misuse = ProgrammerError.reported {
+      return .failure(FirestoreErrors.make(.invalidArgument, misuse))
+    }
     do {
       try check(document, belongsTo: firestore)
       return .success(try make(Place(path: try document.storedPath, firestore: document.firestore)))
@@ -26,15 +30,15 @@ enum UserWrite {
     }
   }
 
-  /// Encodes the fields of a value. If the data cannot be stored in any document, returns an error, which the
-  /// write then reports. Throws all other encoding errors.
+  /// Encodes the fields of a value. Throws `EncodingError`, or `invalidArgument` if no document can hold the
+  /// fields.
   static func encode(
     _ value: some Encodable, _ encoder: Firestore.Encoder, in firestore: Firestore
-  ) throws -> Result<EncodedFields, UserDataError> {
+  ) throws -> EncodedFields {
     do {
-      return .success(try encoder.encodeFields(value, in: firestore))
+      return try encoder.encodeFields(value, in: firestore)
     } catch let error as UserDataError {
-      return .failure(error)
+      throw FirestoreErrors.translate(error)
     }
   }
 

@@ -92,7 +92,7 @@ public final class WriteBatch: NSObject, Sendable {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteBatch {
     let fields = try UserWrite.encode(value, encoder, in: firestore)
-    return add(document) { try $0.set(try fields.get(), merge: merge) }
+    return add(document) { try $0.set(fields, merge: merge) }
   }
 
   /// Sets the fields of `value` that are listed in `mergeFields`.
@@ -102,7 +102,7 @@ public final class WriteBatch: NSObject, Sendable {
     encoder: Firestore.Encoder = Firestore.Encoder()
   ) throws -> WriteBatch {
     let fields = try UserWrite.encode(value, encoder, in: firestore)
-    return add(document) { try $0.set(try fields.get(), only: mergeFields) }
+    return add(document) { try $0.set(fields, only: mergeFields) }
   }
 
   // MARK: The steps

@@ -17,7 +17,8 @@ extension DocumentStore {
   ///
   /// Throws `aborted` after the last attempt or if the waiting time is used up, any error of `body`, and
   /// `CancellationError` if the task is cancelled before the commit. A cancelled task notices that when its
-  /// turn comes.
+  /// turn comes. A read or write in `body` may throw `aborted` too. The attempt has then ended, and `body`
+  /// runs again even if it throws another error instead.
   public func transaction<Result>(
     maxAttempts: Int = transactionAttempts, _ body: (StoreTransaction) throws -> Result
   ) throws -> Result {
@@ -36,7 +37,11 @@ extension DocumentStore {
         try Task.checkCancellation()
         try transaction.commit()
         return result
-      } catch let error as DocumentStoreError where error.isRetryable && attempt < maxAttempts {
+      } catch {
+        // If the store ended the attempt, `body` may have thrown another error because of that.
+        let cause = error is CancellationError ? error : transaction.failure ?? error
+        guard let reason = cause as? DocumentStoreError, reason.isRetryable, attempt < maxAttempts
+        else { throw cause }
         transaction.end()
         attempt += 1
         try attempts.wait(beforeAttempt: attempt)

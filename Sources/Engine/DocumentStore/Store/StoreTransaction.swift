@@ -85,6 +85,9 @@ public final class StoreTransaction: Sendable {
     return answer
   }
 
+  /// The error with which the store ended the attempt before its commit; nil if the store has not done so.
+  package var failure: (any Error)? { state.withLock { $0.failure } }
+
   private var snapshot: StoreSnapshot { state.withLock { $0.snapshot } }
 
   private func checkReading() throws(DocumentStoreError) {

@@ -170,13 +170,14 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
 
   /// Returns the reference of a record. If there is none, calls the error handler and traps. There is no
   /// reference if the class is not registered, if the key is missing or invalid, or if the context lacks an
-  /// object that the path needs.
+  /// object that the path needs. Within `Firestore.validated`, an invalid key throws at the end of the scope.
   open func ref(_ instance: any BaseItemProtocol, context: ResourceContext) -> DocumentReference {
     do throws(ResourceError) {
       return firebase.document(
         try kitPlace(of: instance, instance.key, context: context).document.joined(separator: "/"))
     } catch {
       refuse(error)
+      return firebase.collection(PathText.placeholder).document(PathText.placeholder)
     }
   }
 
@@ -194,12 +195,15 @@ open class ResourceBase: ResourceRegistry, CustomDebugStringConvertible {
         ResourcePlace.collection(collection, padding: paddingCollection).joined(separator: "/"))
     } catch {
       refuse(error)
+      return firebase.collection(PathText.placeholder)
     }
   }
 
-  private func refuse(_ error: ResourceError) -> Never {
+  /// Calls the error handler. Reports an invalid key, which may be input, and traps for all other errors.
+  private func refuse(_ error: ResourceError) {
     errorHandler?(error.nsError)
-    ProgrammerError.trap(error.message)
+    guard error.code == .invalidKey else { ProgrammerError.trap(error.message) }
+    ProgrammerError.report(error.message)
   }
 
   // MARK: Writing

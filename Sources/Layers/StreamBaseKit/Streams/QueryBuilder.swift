@@ -14,7 +14,7 @@ import LayerKit
 /// builder.ordering = .child("rank")
 /// ```
 open class QueryBuilder {
-  /// The maximum number of records. Nil means no limit.
+  /// The maximum number of records. Nil means no limit. A stream for a negative limit traps.
   public var limit: Int?
   /// Whether the order is ascending.
   public var ascending = true
@@ -53,9 +53,13 @@ open class QueryBuilder {
   }
 
   var kitSource: QuerySource {
-    precondition(limit ?? 0 >= 0, "A limit is not negative.")
+    var ref = ref
+    if let limit, limit < 0 {
+      ProgrammerError.report("A limit is not negative.")
+      ref = ref.firestore.collection(PathText.placeholder)
+    }
     return QuerySource(
-      ref: ref, order: kitOrder, limit: limit, start: start.map { .values([$0]) },
+      ref: ref, order: kitOrder, limit: limit.map { max($0, 0) }, start: start.map { .values([$0]) },
       end: end.map { .values([$0]) }
     )
   }

@@ -11,6 +11,7 @@
 //
 // Internal members begin with `kit`, because `@testable import` makes them visible to an app's subclasses.
 
+private import FirebaseCore
 public import FirebaseFirestore
 public import Foundation
 import LayerKit
@@ -60,9 +61,14 @@ open class StreamBase: StreamBaseProtocol {
   public var predicate: Predicate? { didSet { kitReapplyPredicate() } }
 
   /// The maximum number of visible items after the predicate is applied. Nil means no limit.
+  /// Traps for a negative number.
   public var afterPredicateLimit: Int? {
     didSet {
-      precondition(afterPredicateLimit ?? 0 >= 0, "A limit is not negative.")
+      if let limit = afterPredicateLimit, limit < 0 {
+        ProgrammerError.report("A limit is not negative.")
+        afterPredicateLimit = oldValue
+        return
+      }
       guard afterPredicateLimit != oldValue else { return }
       kitPending.makeDue()
       kitScheduleBatch()
