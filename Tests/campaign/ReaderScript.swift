@@ -171,7 +171,7 @@ enum ReaderCampaignReader {
       throw WrongState(description: "commit \(number) should show \(script.state), and shows \(shown)")
     }
     guard byNumber else { return number }
-    // The same state through an index, which the reader builds and updates in memory.
+    // Reads the state through an index, which the reader builds and updates in memory.
     let query = try ReaderScript.query().ordered(by: OrderBy(StoredFieldPath(["n"])))
     let sorted = try store.documents(query)
     guard ReaderScript.state(sorted) == shown else {

@@ -1,4 +1,4 @@
-// What readers and a writer do to each other's files: recycled logs, and files that disappear during an open.
+// Readers beside a writer that recycles logs and deletes files during an open.
 
 import Harness
 import Testing

@@ -160,8 +160,7 @@ extension ByteStore {
     var options = options
     options.upperLayer = upperLayer
     let opened = try Self.readCapture(now.directory, options, platform: now.platform)
-    // What a reader has shown survives every crash of the writer. Fewer commits mean an older copy of the
-    // store.
+    // Every commit that a reader shows survives a crash of the writer. Fewer commits mean an older copy.
     guard opened.manifest.storeID == storeID, opened.last.sequence >= lastCommit else {
       throw .replaced(directory: path)
     }
