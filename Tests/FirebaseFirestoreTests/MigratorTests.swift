@@ -38,6 +38,38 @@ import Testing
     }
   }
 
+  // MARK: Other transactions
+
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+  func aMigrationWaitsForAnOlderTransaction(isPaged: Bool) async throws {
+    let firestore = Firestore.memory()
+    let document = firestore.document("items/one")
+    let (older, attempt) = try await TransactionTests.olderAttempt(on: document)
+    var migrator = Migrator()
+    if isPaged {
+      migrator.registerPagedMigration("add", over: firestore.collection("items")) { batch, documents in
+        for document in documents {
+          let next = (document["n"] as? Int ?? 0) + 1
+          batch.updateData(["n": next], forDocument: document.reference)
+        }
+      }
+    } else {
+      migrator.registerMigration("add") { transaction in
+        let next = (try transaction.getDocument(document)["n"] as? Int ?? 0) + 1
+        transaction.updateData(["n": next], forDocument: document)
+      }
+    }
+    let migration = Task { [migrator] in try await migrator.migrate(firestore) }
+    try await TransactionTests.waitUntilWaiting(1, in: firestore)
+    let path = try DocumentPath(["items", "one"])
+    try attempt.write(.set(path, StoredMap([("n", .integer(40))])))
+    try attempt.commit()
+    older.end()
+    try await migration.value
+    #expect(try await document.getDocument()["n"] as? Int == 41)
+    try await firestore.terminate()
+  }
+
   // MARK: Once and in order
 
   @Test func eachMigrationRunsOnceAndInOrder() async throws {

@@ -71,7 +71,7 @@ import Testing
   }
 
   /// Returns when this number of transactions wait.
-  private static func waitUntilWaiting(_ count: Int, in firestore: Firestore) async throws {
+  static func waitUntilWaiting(_ count: Int, in firestore: Firestore) async throws {
     let locks = try #require(firestore.client().store.openView).store.locks
     await withCheckedContinuation { done in
       DispatchQueue.global().async {
@@ -82,7 +82,7 @@ import Testing
   }
 
   /// Returns an attempt of an older transaction that holds the lock of `document`.
-  private static func olderAttempt(
+  static func olderAttempt(
     on document: DocumentReference
   ) async throws -> (StoreTransactionAttempts, StoreTransaction) {
     try await document.setData(["n": 0])

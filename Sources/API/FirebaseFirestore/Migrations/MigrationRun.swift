@@ -7,6 +7,7 @@
 
 import DocumentStore
 import FirebaseCore
+import OfflineSync
 
 struct MigrationRun: Sendable {
   static let attemptsMax = DocumentStore.transactionAttempts
@@ -82,31 +83,50 @@ struct MigrationRun: Sendable {
     _ index: Int, _ migrate: @escaping @Sendable (Transaction) throws -> Void
   ) async throws {
     try await blocking { view in
+      let attempts = try beginTransactions(view)
+      defer { attempts.end() }
       var attempt = 1
       while true {
         do {
-          return try commitTransaction(index, migrate, in: view.store)
-        } catch let error as DocumentStoreError where error.isRetryable && attempt < Self.attemptsMax {
+          return try commitTransaction(index, migrate, begin: attempts.begin)
+        } catch let error as DocumentStoreError {
+          try Self.wait(after: error, attempts, attempt: attempt)
           attempt += 1
-          view.store.waitBeforeAttempt(attempt)
         }
       }
     }
   }
 
   private func commitTransaction(
-    _ index: Int, _ migrate: (Transaction) throws -> Void, in store: DocumentStore
+    _ index: Int, _ migrate: (Transaction) throws -> Void, begin: () throws -> any TransactionBase
   ) throws {
     let name = steps[index].name
-    let attempt = try store.beginTransaction()
+    let attempt = try begin()
     let transaction = Transaction(firestore, attempt)
     defer { transaction.end() }
     var record = try MigrationRecord(try attempt.document(at: MigrationRecord.path))
     guard record.paged == nil else { throw MigrationError.changedQuery(name) }
-    try migrate(transaction)
-    transaction.finishBlock()
-    record.applied.append(name)
-    try attempt.write(record.mutation)
-    try transaction.commit()
+    do {
+      try migrate(transaction)
+      transaction.finishBlock()
+      record.applied.append(name)
+      try attempt.write(record.mutation)
+      try transaction.commit()
+    } catch {
+      throw attempt.failure ?? error
+    }
+  }
+
+  /// Begins a transaction that waits for its turn after a lost race, like those of `runTransaction`.
+  func beginTransactions(_ view: LocalView) throws -> any TransactionAttempts {
+    try client.beginTransactions(view)
+  }
+
+  /// Waits for the next attempt after a conflict. Throws `error` if there is no other attempt. Blocks.
+  static func wait(
+    after error: DocumentStoreError, _ attempts: any TransactionAttempts, attempt: Int
+  ) throws {
+    guard error.isRetryable, attempt < attemptsMax, try attempts.wait(beforeAttempt: attempt + 1)
+    else { throw error }
   }
 }

@@ -58,8 +58,8 @@ public struct Migrator: Sendable {
   ///
   /// `migrate` runs on an internal queue. It must read all documents before its first write, and must not
   /// write outside the transaction. If another commit changes a document that it has read, nothing is written
-  /// and it runs again, up to five times. If it throws, nothing is written. Traps if `name` is empty or
-  /// registered.
+  /// and it runs again, up to five times. Before it runs again, it waits for its turn as in `runTransaction`.
+  /// If it throws, nothing is written. Traps if `name` is empty or registered.
   public mutating func registerMigration(
     _ name: String, migrate: @escaping @Sendable (Transaction) throws -> Void
   ) {

@@ -84,9 +84,12 @@ struct PagedMigrationRun: Sendable {
   }
 
   nonisolated(nonsending) private func commitPage(on store: DocumentStore) async throws -> OpenPage {
-    var attempt = 1
+    let attempts = try await run.blocking { view in try run.beginTransactions(view) }
+    defer { attempts.end() }
+    var attempt = 0
     while true {
-      let page = try await run.blocking { view in try openPage(in: view.store) }
+      attempt += 1
+      guard let page = try await openPage(attempts, attempt: attempt) else { continue }
       defer { page.transaction.end() }
       let batch = WriteBatch(run.firestore)
       do {
@@ -96,14 +99,13 @@ struct PagedMigrationRun: Sendable {
             try await pages.migrate(batch, snapshots(page.documents))
           }
         }
-        let isCommitted = try await commit(page, try batch.takeWrites(), attempt: attempt)
+        let isCommitted = try await commit(page, try batch.takeWrites(), in: attempts, attempt: attempt)
         batch.companion?.batchEnded(isCommitted ? nil : Self.conflict, on: nil) {}
         if isCommitted { return page }
       } catch {
         batch.companion?.batchEnded(error, on: nil) {}
         throw error
       }
-      attempt += 1
     }
   }
 
@@ -111,8 +113,24 @@ struct PagedMigrationRun: Sendable {
     FirestoreErrors.make(.aborted, "Another commit changed the page of a migration, which is repeated.")
   }
 
-  private func openPage(in store: DocumentStore) throws -> OpenPage {
-    let transaction = try store.beginTransaction()
+  /// Opens the next page. Returns nil after a conflict if another attempt is allowed.
+  nonisolated(nonsending) private func openPage(
+    _ attempts: any TransactionAttempts, attempt: Int
+  ) async throws -> OpenPage? {
+    try await run.blocking { _ in
+      do {
+        return try openPage(attempts)
+      } catch let error as DocumentStoreError {
+        try MigrationRun.wait(after: error, attempts, attempt: attempt)
+        return nil
+      }
+    }
+  }
+
+  private func openPage(_ attempts: any TransactionAttempts) throws -> OpenPage {
+    guard let transaction = try attempts.begin() as? StoreTransaction else {
+      throw MigrationError.remoteDatabase
+    }
     var record = try MigrationRecord(try transaction.document(at: MigrationRecord.path))
     var paged = try paged(record)
     var cursor = cursor(paged)
@@ -141,17 +159,17 @@ struct PagedMigrationRun: Sendable {
 
   /// Commits the page with its writes. Returns false after a conflict if another attempt is allowed.
   nonisolated(nonsending) private func commit(
-    _ page: OpenPage, _ writes: [PendingMutation], attempt: Int
+    _ page: OpenPage, _ writes: [PendingMutation], in attempts: any TransactionAttempts, attempt: Int
   ) async throws -> Bool {
-    try await run.blocking { view in
+    try await run.blocking { _ in
       do throws(DocumentStoreError) {
         for write in writes { try page.transaction.write(write.mutation) }
         try page.transaction.write(page.record.mutation)
         try page.transaction.commit()
         return true
       } catch {
-        guard error.isRetryable, attempt < MigrationRun.attemptsMax else { throw error }
-        view.store.waitBeforeAttempt(attempt + 1)
+        page.transaction.end()
+        try MigrationRun.wait(after: error, attempts, attempt: attempt)
         return false
       }
     }
