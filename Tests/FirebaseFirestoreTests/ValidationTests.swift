@@ -184,18 +184,37 @@ import Testing
     try await firestore.terminate()
   }
 
-  @Test func filtersOnPlaceholdersMatchNothing() async throws {
+  @Test func queriesWithPlaceholdersFail() async throws {
     let firestore = Firestore.memory()
     try await firestore.document("a/b").setData(["n": 1])
+    let all = firestore.collection("a")
+    let steps: [() -> Query] = [
+      { all.whereField("a..b", isEqualTo: 1) }, { all.whereField("a..b", isNotEqualTo: 1) },
+      { all.order(by: "a..b") }, { all.whereFilter(.whereField("n", isEqualTo: Alien())) },
+      { all.whereField("n", isLessThan: GeoPoint(latitude: 91, longitude: 0)) },
+      { all.order(by: "n").start(at: [Timestamp(date: .distantPast)]) },
+    ]
     var queries: [Query] = []
-    _ = try? firestore.validated { firestore in
-      let all = firestore.collection("a")
-      queries += [all.whereField("a..b", isEqualTo: 1), all.whereField("a..b", isNotEqualTo: 1)]
-      queries += [all.order(by: "a..b"), all.whereFilter(.whereField("n", isEqualTo: Alien()))]
+    for step in steps { _ = try? firestore.validated { _ in queries.append(step()) } }
+    // These filters and paths are used after their validations.
+    var filters: [Filter] = []
+    _ = try? firestore.validated { _ in filters.append(.whereField("n", in: [Alien()])) }
+    _ = try? firestore.validated { _ in
+      filters.append(.whereField("n", isEqualTo: GeoPoint(latitude: 91, longitude: 0)))
     }
-    var counts: [Int] = []
-    for query in queries { counts.append(try await query.getDocuments().count) }
-    #expect(counts == [0, 0, 0, 0])
+    queries += filters.map { all.whereFilter(.orFilter([$0, .whereField("n", isEqualTo: 1)])) }
+    var paths: [FieldPath] = []
+    _ = try? firestore.validated { _ in paths.append(FieldPath([])) }
+    queries += paths.map { all.order(by: $0) }
+    var codes: [Int] = []
+    for query in queries { codes.append(await Self.code { try await query.getDocuments() }) }
+    var fields: [AggregateField] = []
+    _ = try? firestore.validated { _ in fields.append(.sum("a..b")) }
+    for field in fields {
+      codes.append(await Self.code { try await all.aggregate([field]).getAggregation(source: .server) })
+    }
+    #expect(codes == Array(repeating: FirestoreErrorCode.invalidArgument.rawValue, count: 10))
+    #expect(try await all.getDocuments().count == 1)
     try await firestore.terminate()
   }
 

@@ -29,6 +29,14 @@ public final class AggregateField: NSObject, Sendable {
   /// The average of the numbers in the field.
   public class func average(_ path: FieldPath) -> AggregateField { AggregateField(.average(path.stored)) }
 
+  /// The field whose numbers are aggregated; nil for a count.
+  var field: StoredFieldPath? {
+    switch aggregate {
+    case .count: nil
+    case .sum(let field), .average(let field): field
+    }
+  }
+
   /// The name in error messages.
   var name: String {
     switch aggregate {

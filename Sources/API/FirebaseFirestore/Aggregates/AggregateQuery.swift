@@ -111,6 +111,7 @@ extension Query {
   /// Returns a query that computes aggregates over the results. At most five different aggregates are
   /// allowed.
   public func aggregate(_ aggregateFields: [AggregateField]) -> AggregateQuery {
-    AggregateQuery(self, aggregateFields)
+    let isInvalid = aggregateFields.contains { $0.field == FieldPath.placeholder }
+    return AggregateQuery(isInvalid ? placeholder : self, aggregateFields)
   }
 }

@@ -46,6 +46,8 @@ public final class Filter: NSObject, @unchecked Sendable {
   private static func condition(
     _ field: StoredFieldPath, _ operator: FieldFilter.Operator, operand: Any
   ) -> Condition {
+    // After a misuse, the operand may be a placeholder.
+    guard ProgrammerError.reported == nil else { return placeholder }
     if field == .documentID, let problem = problem(ofDocumentID: operand, `operator`) {
       ProgrammerError.report(problem)
       return placeholder
@@ -58,7 +60,7 @@ public final class Filter: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The condition for an invalid one in a validation. No document fulfils it.
+  /// The condition for an invalid one in a validation. A query with this condition fails when it is run.
   static var placeholder: Condition { .field(FieldPath.placeholder, .equal, .stored(.null)) }
 
   /// Returns a filter that requires all of these filters to hold. An empty list is no condition.

@@ -128,6 +128,8 @@ extension Query {
     // `CollectionReference`.
     guard let tree = tree.simplified else { return self }
     let leaves = tree.leaves
+    // The filter may have left the validation in which it was created.
+    if leaves.contains(where: { $0.field == FieldPath.placeholder }) { return placeholder }
     return refined(adding: leaves.count) { query throws(DocumentStoreError) in
       try query.filtered(by: tree)
     } fill: { query throws(DocumentStoreError) in

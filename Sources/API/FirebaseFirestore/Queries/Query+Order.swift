@@ -21,6 +21,7 @@ extension Query {
   public func order(by path: FieldPath, descending: Bool) -> Query { ordered(path.stored, descending) }
 
   private func ordered(_ field: StoredFieldPath, _ descending: Bool) -> Query {
+    if field == FieldPath.placeholder { return placeholder }
     let order = OrderBy(field, descending ? .descending : .ascending)
     let ordered = { (query: StructuredQuery) throws(DocumentStoreError) in try query.ordered(by: order) }
     return refined(adding: 1, ordered, fill: ordered) { excess throws(DocumentStoreError) in
@@ -79,8 +80,9 @@ extension Query {
   }
 
   /// Returns the values in the form that the engine uses. Reports a value that no field can hold, and returns
-  /// nil.
+  /// nil. Also returns nil after a misuse, because a value may then be a placeholder.
   private func cursorValues(_ values: [Any]) -> [StoredValue]? {
+    guard ProgrammerError.reported == nil else { return nil }
     do throws(UserDataError) {
       var stored: [StoredValue] = []
       for value in values { stored.append(try UserData.stored(from: value, place: .inList, in: firestore)) }

@@ -17,6 +17,8 @@ public struct FieldCondition<Value> {
 
   ///  Returns the filter. The operand is encoded in the form in which `decoder` expects the property.
   func filter(on field: PropertyField, _ decoder: Firestore.Decoder) -> Filter {
+    // After a misuse, the operand may be a placeholder.
+    guard ProgrammerError.reported == nil else { return Filter(Filter.placeholder) }
     do {
       return Filter(.field(field.path, comparison, try operand(decoder.operandEncoder(for: field))))
     } catch {
