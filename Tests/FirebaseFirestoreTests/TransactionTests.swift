@@ -171,6 +171,51 @@ import Testing
     await database.close()
   }
 
+  @Test(.timeLimit(.minutes(1))) func cancellingTheTaskEndsTheWaitOfATransaction() async throws {
+    let database = try TestDatabase()
+    let firestore = database.firestore
+    let document = firestore.document("counters/one")
+    let mayEnd = DispatchSemaphore(value: 0)
+    let holder = await Self.hold(document, until: mayEnd)
+    let waiting = Task { try await Self.addOne(document) }
+    try await Self.waitUntilWaiting(1, in: firestore)
+    waiting.cancel()
+    do {
+      _ = try await waiting.value
+      Issue.record("it had its turn")
+    } catch FirestoreErrorCode.cancelled {
+    }
+    mayEnd.signal()
+    #expect(try await holder.value == 11)
+    #expect(try await document.getDocument()["n"] as? Int == 11)
+    await database.close()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aTaskThatIsCancelledDuringTheBlockCommitsNothing() async throws {
+    let firestore = Firestore.memory()
+    let document = firestore.document("a/b")
+    let (blocks, mayEnd) = (EventCount(), DispatchSemaphore(value: 0))
+    let task = Task {
+      _ = try await firestore.runTransaction { transaction, _ in
+        blocks.add()
+        mayEnd.wait()
+        transaction.setData(["n": 1], forDocument: document)
+        return nil
+      }
+    }
+    #expect(await blocks.next())
+    task.cancel()
+    mayEnd.signal()
+    do {
+      try await task.value
+      Issue.record("it was committed")
+    } catch FirestoreErrorCode.cancelled {
+    }
+    #expect(blocks.count == 1)
+    #expect(try await !document.getDocument().exists)
+    try await firestore.terminate()
+  }
+
   /// The callback queue is free while transactions wait, even if the callback queue began them.
   @Test(.timeLimit(.minutes(1))) func waitingTransactionsDoNotOccupyTheCallbackQueue() async throws {
     let database = try TestDatabase()

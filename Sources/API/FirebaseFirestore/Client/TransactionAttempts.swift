@@ -26,6 +26,9 @@ package protocol TransactionAttempts: Sendable {
   /// the transaction must end with another error than that of the last attempt.
   func wait(beforeAttempt attempt: Int) throws -> Bool
 
+  /// Lets the transaction fail instead of waiting for its turn, now and later. Any thread may call this.
+  func cancel()
+
   /// Must be called after the last attempt.
   func end()
 }
@@ -57,6 +60,8 @@ final class LocalTransactionAttempts: TransactionAttempts {
     try attempts.wait(beforeAttempt: attempt)
     return true
   }
+
+  func cancel() { attempts.cancel() }
 
   func end() {
     requests.close(request)
@@ -100,6 +105,9 @@ final class RemoteTransactionAttempts: TransactionAttempts {
     let pause = backoff.withLock { $0.next() }
     return limit.pause(Double(pause) / 1_000_000)
   }
+
+  /// Does nothing, because there are no turns. A request in progress, or a pause, is completed.
+  func cancel() {}
 
   func end() { requests.close(request) }
 }

@@ -42,6 +42,9 @@ extension Firestore {
   }
 
   /// Runs the block again after each conflict, up to five times, and returns the block's result.
+  ///
+  /// If the task is cancelled before the commit begins, nothing is written, and the transaction fails with
+  /// `cancelled`. Without a remote, a cancellation also ends the wait for the transaction's turn.
   nonisolated(nonsending)
     public func runTransaction(
       _ updateBlock: @escaping (Transaction, NSErrorPointer) -> sending Any?
@@ -74,6 +77,7 @@ private struct TransactionRun: @unchecked Sendable {
   private let block: (Transaction) throws -> Any?
   private let client: Result<any FirestoreClient, any Error>
   private let lastWrite: UInt64
+  private let cancellation = TransactionCancellation()
 
   init(
     _ firestore: Firestore, _ options: TransactionOptions?,
@@ -87,7 +91,11 @@ private struct TransactionRun: @unchecked Sendable {
   }
 
   nonisolated(nonsending) func result() async throws -> Transferred<Any?> {
-    try await awaitResult(begin)
+    try await withTaskCancellationHandler {
+      try await awaitResult(begin)
+    } onCancel: {
+      cancellation.cancel()
+    }
   }
 
   func begin(_ done: @escaping @Sendable (Result<Transferred<Any?>, any Error>) -> Void) {
@@ -99,15 +107,21 @@ private struct TransactionRun: @unchecked Sendable {
   private func result(_ client: any FirestoreClient, _ view: LocalView) throws -> Transferred<Any?> {
     let attempts = try client.beginTransactions(view)
     defer { attempts.end() }
+    cancellation.begin(attempts)
+    defer { cancellation.end() }
     var attempt = 1
     while true {
       do {
         return Transferred(try self.attempt(attempts.begin))
-      } catch let error where attempt < maxAttempts && Self.isRetryable(error) {
+      } catch let error where Self.isRetryable(error) {
+        // The attempt has committed nothing. Its error may be a consequence of the cancellation.
+        try cancellation.check()
+        guard attempt < maxAttempts else { throw FirestoreErrors.translate(any: error) }
         attempt += 1
         do {
           guard try attempts.wait(beforeAttempt: attempt) else { throw error }
         } catch {
+          try cancellation.check()
           throw FirestoreErrors.translate(any: error)
         }
       } catch {
@@ -117,12 +131,14 @@ private struct TransactionRun: @unchecked Sendable {
   }
 
   private func attempt(_ begin: () throws -> any TransactionBase) throws -> Any? {
+    try cancellation.check()
     let base = try begin()
     let transaction = Transaction(firestore, base)
     defer { transaction.end() }
     let result: Any?
     do { result = try block(transaction) } catch { throw base.failure ?? error }
     transaction.finishBlock()
+    try cancellation.check()
     try transaction.commit()
     return result
   }
