@@ -88,7 +88,7 @@ struct MigrationRun: Sendable {
       var attempt = 1
       while true {
         do {
-          return try commitTransaction(index, migrate, attempts.begin)
+          return try commitTransaction(index, migrate, begin: attempts.begin)
         } catch let error as DocumentStoreError {
           try Self.wait(after: error, attempts, attempt: attempt)
           attempt += 1
@@ -98,7 +98,7 @@ struct MigrationRun: Sendable {
   }
 
   private func commitTransaction(
-    _ index: Int, _ migrate: (Transaction) throws -> Void, _ begin: () throws -> any TransactionBase
+    _ index: Int, _ migrate: (Transaction) throws -> Void, begin: () throws -> any TransactionBase
   ) throws {
     let name = steps[index].name
     let attempt = try begin()

@@ -99,7 +99,7 @@ struct PagedMigrationRun: Sendable {
             try await pages.migrate(batch, snapshots(page.documents))
           }
         }
-        let isCommitted = try await commit(page, try batch.takeWrites(), attempts, attempt: attempt)
+        let isCommitted = try await commit(page, try batch.takeWrites(), in: attempts, attempt: attempt)
         batch.companion?.batchEnded(isCommitted ? nil : Self.conflict, on: nil) {}
         if isCommitted { return page }
       } catch {
@@ -159,7 +159,7 @@ struct PagedMigrationRun: Sendable {
 
   /// Commits the page with its writes. Returns false after a conflict if another attempt is allowed.
   nonisolated(nonsending) private func commit(
-    _ page: OpenPage, _ writes: [PendingMutation], _ attempts: any TransactionAttempts, attempt: Int
+    _ page: OpenPage, _ writes: [PendingMutation], in attempts: any TransactionAttempts, attempt: Int
   ) async throws -> Bool {
     try await run.blocking { _ in
       do throws(DocumentStoreError) {
