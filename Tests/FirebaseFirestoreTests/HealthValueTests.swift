@@ -126,7 +126,9 @@ import Testing
     try store.bytes.flush()
     let flushed = health(of: store)
     #expect(flushed.memtableByteCount == 0 && flushed.walByteCount < filled.walByteCount)
-    try write(0..<10, to: store)
+    // A commit that changes nothing would write nothing.
+    try store.commit(
+      (0..<10).map { .set(try DocumentPath(["c", "d\($0)"]), StoredMap([("text", .string("new"))])) })
     let overwritten = health(of: store)
     #expect(overwritten.compactionDebtByteCount > flushed.compactionDebtByteCount)
     #expect(overwritten.compactionDebtByteCount == store.statistics.segments.deadBytes)

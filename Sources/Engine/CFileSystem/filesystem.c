@@ -37,3 +37,32 @@ int64_t dugout_file_system_type(int descriptor) {
   return -1;
 }
 #endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#ifdef F_OFD_SETLK
+int dugout_mark_writer(int descriptor) {
+  struct flock mark = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+  return fcntl(descriptor, F_OFD_SETLK, &mark);
+}
+
+int dugout_has_writer(int descriptor) {
+  struct flock mark = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+  if (fcntl(descriptor, F_OFD_GETLK, &mark) != 0) return -1;
+  return mark.l_type == F_UNLCK ? 0 : 1;
+}
+#else
+int dugout_mark_writer(int descriptor) {
+  (void)descriptor;
+  errno = ENOSYS;
+  return -1;
+}
+
+int dugout_has_writer(int descriptor) {
+  (void)descriptor;
+  errno = ENOSYS;
+  return -1;
+}
+#endif

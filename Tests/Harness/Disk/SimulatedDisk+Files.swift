@@ -172,7 +172,27 @@ private final class SimulatedDirectory: OpenDirectory {
     }
   }
 
+  func readerLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> (any ReaderLock)? {
+    SimulatedReaderLock(directory, disk)
+  }
+
   private func path(of name: String) -> String { "\(path)/\(name)" }
+}
+
+/// Tells readers whether a writer holds the lock of the directory. Readers themselves are not seen.
+private struct SimulatedReaderLock: ReaderLock {
+  private let directory: Int
+  private let disk: SimulatedDisk
+
+  init(_ directory: Int, _ disk: SimulatedDisk) {
+    self.directory = directory
+    self.disk = disk
+  }
+
+  func isShared() -> Bool { false }
+  func share() -> Bool { true }
+  func mayHaveWriter() -> Bool { disk.withState { $0.image.locked[~directory] != nil } }
+  func release() {}
 }
 
 private final class SimulatedFile: OpenFile {

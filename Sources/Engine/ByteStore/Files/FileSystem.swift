@@ -61,6 +61,8 @@ package protocol ReaderLock: Sendable {
   /// Shares the lock until `release()` or the death of the process. Returns false if the lock cannot be
   /// shared.
   func share() -> Bool
+  /// Whether a writer may have the store open. Called by readers. Takes no lock.
+  func mayHaveWriter() -> Bool
   func release()
 }
 
@@ -97,5 +99,6 @@ extension OpenDirectory {
 private struct NoReaderLock: ReaderLock {
   func isShared() -> Bool { false }
   func share() -> Bool { true }
+  func mayHaveWriter() -> Bool { true }
   func release() {}
 }

@@ -248,6 +248,8 @@ private final class PosixDirectory: OpenDirectory {
 
   func readerLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> (any ReaderLock)? {
     guard let file = try openLock(name, access) else { return nil }
+    // Where this fails, readers cannot tell that a writer has ended, and assume that it has not.
+    if access == .readAndWrite { _ = dugout_mark_writer(file.number) }
     return PosixReaderLock(descriptor: file)
   }
 
@@ -501,6 +503,8 @@ private final class PosixReaderLock: ReaderLock {
     }
     return false
   }
+
+  func mayHaveWriter() -> Bool { dugout_has_writer(descriptor.number) != 0 }
 
   // Closing the descriptor is enough: a forked child has a copy of it, and the writer then recycles no log
   // until the child ends. Unlocking would also take the lock from a parent whose child calls this.

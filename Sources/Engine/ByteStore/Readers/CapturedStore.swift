@@ -8,7 +8,8 @@
 // Otherwise the capture starts again. A missing file is damage only if the manifest has not changed.
 //
 // The last log may grow during the capture. Its frames count up to the largest `durableThrough` among them.
-// The page cache also shows later commits, but a power loss could take them back.
+// The page cache also shows later commits, but a power loss could take them back. If no writer has the store
+// open, the log is synced, and all its frames count, as for an open that recovers the store.
 
 import Libc
 
@@ -34,11 +35,12 @@ struct CapturedStore {
   private static let gapsMax = 10
 
   static func capture(
-    _ directory: any OpenDirectory, platform: Platform
+    _ directory: any OpenDirectory, _ presence: inout WriterPresence, platform: Platform
   ) throws(ByteStoreError) -> CapturedStore {
     var gaps = 0
     for _ in 0..<attemptsMax {
-      switch try attempt(directory, platform: platform) {
+      let hasWriter = presence.mayHaveWriter(in: directory)
+      switch try attempt(directory, hasWriter: hasWriter, platform: platform) {
       case .captured(let store): return store
       case .outdated: continue
       case .gap(let error):
@@ -50,18 +52,22 @@ struct CapturedStore {
   }
 
   private static func attempt(
-    _ directory: any OpenDirectory, platform: Platform
+    _ directory: any OpenDirectory, hasWriter: Bool, platform: Platform
   ) throws(ByteStoreError) -> Attempt {
     guard let bytes = try manifestBytes(in: directory) else { throw .noStore(directory: directory.path) }
     let manifest = try Manifest.decodeSound(bytes, file: "\(directory.path)/\(StoreFile.manifest)")
-    let captured = CapturedDirectory(path: directory.path, manifest: bytes)
     var lastLog: FollowedLog?
+    let captured = CapturedDirectory(path: directory.path, manifest: bytes)
     let result = Result { () throws(ByteStoreError) in
       for name in manifest.fileNames.sorted() where StoreFile.logNumber(of: name) == nil {
         try system { () throws(SystemFailure) in captured.add(try directory.openFile(name, .read), name) }
       }
       for log in manifest.logs {
-        lastLog = try capture(log, in: directory, into: captured, platform: platform)
+        let file = try system { () throws(SystemFailure) in
+          try directory.openFile(StoreFile.log(log.number), .read)
+        }
+        let isSynced = log.end == nil && !hasWriter && FollowedLog.sync(file)
+        lastLog = try capture(log, file, into: captured, isSynced: isSynced, platform: platform)
       }
     }
     // A file that could not be opened or read may be gone because of a newer manifest.
@@ -76,11 +82,10 @@ struct CapturedStore {
 
   /// Reads a log into memory. Returns the log if the writer may append to it.
   private static func capture(
-    _ log: Manifest.Log, in directory: any OpenDirectory, into captured: CapturedDirectory,
+    _ log: Manifest.Log, _ file: any OpenFile, into captured: CapturedDirectory, isSynced: Bool,
     platform: Platform
   ) throws(ByteStoreError) -> FollowedLog? {
     let name = StoreFile.log(log.number)
-    let file = try system { () throws(SystemFailure) in try directory.openFile(name, .read) }
     let (size, bytes) = try system { () throws(SystemFailure) in
       let size = try file.size()
       // Bytes beyond a recorded end are not read.
@@ -93,8 +98,9 @@ struct CapturedStore {
     }
     try checkGap(header, bytes, fileBytes: size, path: file.path, platform: platform)
     var followed = FollowedLog(header: header, file: file, broken: platform.brokenRule)
-    _ = try followed.takeDurable()
-    let durable = bytes.prefix(Int(clamping: followed.end))
+    _ = try followed.takeDurable(isSynced: isSynced)
+    // A torn tail belongs to the report of the open.
+    let durable = isSynced ? bytes[...] : bytes.prefix(Int(clamping: followed.end))
     captured.add(MemoryImage(path: file.path, bytes: Array(durable), size: size), name)
     return followed
   }

@@ -4,6 +4,8 @@
 // use of the file do not decode. So a read that meets a frame which is not yet complete, or a file that was
 // recycled, finds fewer frames, and never others.
 
+import Libc
+
 /// A position in a log, from which a reader takes the commits that the writer appends.
 struct FollowedLog {
   let header: LogHeader
@@ -51,11 +53,30 @@ struct FollowedLog {
     var body: [UInt8]
   }
 
-  /// Takes the commits after the position that are known to be on stable storage.
-  mutating func takeDurable() throws(ByteStoreError) -> [CommitBody] {
+  /// Syncs a log whose writer has ended, so that its last commits are on stable storage. Returns false if that
+  /// fails.
+  static func sync(_ file: any OpenFile) -> Bool {
+    do throws(SystemFailure) {
+      try file.sync()
+      return true
+    } catch {
+      // Media without writers have nothing to sync.
+      return error.code == EROFS || error.code == EINVAL
+    }
+  }
+
+  /// Takes the commits after the position that are known to be on stable storage. If no writer has the store
+  /// open, these are all commits after a sync.
+  mutating func takeDurable(hasWriter: Bool) throws(ByteStoreError) -> [CommitBody] {
+    let isSynced = !hasWriter && Self.sync(file)
+    return try takeDurable(isSynced: isSynced)
+  }
+
+  /// With `isSynced`, all commits count as durable.
+  mutating func takeDurable(isSynced: Bool) throws(ByteStoreError) -> [CommitBody] {
     let (frames, window) = try frames(limit: header.capacity)
     hasGap = frames.last?.header.kind != .close && recordsSync(window, beyond: frames.last?.end ?? end)
-    durableThrough = frames.reduce(durableThrough) { max($0, $1.header.durableThrough) }
+    durableThrough = frames.reduce(durableThrough) { max($0, isSynced ? $1.end : $1.header.durableThrough) }
     let durable = frames.prefix { $0.end <= durableThrough }
     let durableEnd = durable.last?.end ?? end
     let lastCommit = frames.last { $0.header.kind == .commit }

@@ -6,6 +6,7 @@ struct ReaderState {
   let directory: any OpenDirectory
   /// The platform that shows these files and not the captured ones.
   let platform: Platform
+  var presence: WriterPresence
   /// The bytes of the manifest at the last look.
   var manifestBytes: [UInt8]
   /// The log from which the next commits are taken; nil if the last log was closed.
@@ -20,10 +21,29 @@ struct ReaderState {
   var lookedAt: UInt64
 }
 
+/// How a reader learns whether a writer has the store open.
+struct WriterPresence {
+  /// Shared by this reader, and marked by the writer; nil if no writer of this release has created the file,
+  /// or if it cannot be opened.
+  private(set) var lock: (any ReaderLock)?
+
+  mutating func mayHaveWriter(in directory: any OpenDirectory) -> Bool {
+    if lock == nil {
+      do throws(SystemFailure) { lock = try directory.readerLock(StoreFile.readers, .read) } catch {
+        return true
+      }
+      _ = lock?.share()
+    }
+    return lock?.mayHaveWriter() ?? false
+  }
+
+  func release() { lock?.release() }
+}
+
 extension ReaderState {
   /// Takes the commits of the logs that the manifest names. Returns false if commits are missing in between.
   mutating func follow(
-    _ manifest: Manifest, _ commits: inout [CommitBody]
+    _ manifest: Manifest, _ commits: inout [CommitBody], hasWriter: Bool
   ) throws(ByteStoreError) -> Bool {
     var logs = manifest.logs[...]
     if let place = logs.firstIndex(where: { $0.fileID == log?.header.fileID ?? last.fileID }) {
@@ -49,7 +69,7 @@ extension ReaderState {
         last = LogHeader.LogEnd(fileID: entry.fileID, length: end.length, sequence: end.sequence)
         log = nil
       } else {
-        commits += try log?.takeDurable() ?? []
+        commits += try log?.takeDurable(hasWriter: hasWriter) ?? []
       }
     }
     return true

@@ -17,6 +17,7 @@ extension ByteStore {
     }
     lock.release()
     readerLock?.release()
+    reader?.withLock { $0.presence.release() }
     if !wasClosed { sendClose(isClean: options.isReadOnly) }
   }
 

@@ -31,17 +31,14 @@ extension ByteStore {
     options.maintenance = .manual
     let directory = try openDirectory(path, options, platform: platform)
     try refuseNetwork(directory)
-    let readerLock = try? directory.readerLock(StoreFile.readers, .read)
-    // Before the capture, so that no captured log is recycled.
-    if readerLock?.share() == false { readerLock?.release() }
     do throws(ByteStoreError) {
-      var opened = try readCapture(directory, options, platform: platform)
-      opened.readerLock = readerLock
-      let store = ByteStore(opened)
+      // The lock is shared before the capture, so that no captured log is recycled.
+      var presence = WriterPresence()
+      _ = presence.mayHaveWriter(in: directory)
+      let store = ByteStore(try readCapture(directory, presence, options: options, platform: platform))
       store.sendOpen()
       return store
     } catch {
-      readerLock?.release()
       // The names say what a directory without a manifest is.
       if case .noStore = error { try refuseForeign(directory, options) }
       throw error.isDamage && isMarkedAsBackup(directory) ? .incompleteBackup(directory: path) : error
@@ -49,10 +46,11 @@ extension ByteStore {
   }
 
   private static func readCapture(
-    _ directory: any OpenDirectory, _ options: Options, platform: Platform
+    _ directory: any OpenDirectory, _ presence: WriterPresence, options: Options, platform: Platform
   ) throws(ByteStoreError) -> Opened {
     let lookedAt = platform.clock.monotonicNanoseconds()
-    let captured = try CapturedStore.capture(directory, platform: platform)
+    var presence = presence
+    let captured = try CapturedStore.capture(directory, &presence, platform: platform)
     // From here on, the files are in memory or open.
     var capturedPlatform = platform
     capturedPlatform.fileSystem = ReadOnlyFileSystem(
@@ -66,8 +64,8 @@ extension ByteStore {
     for use in opened.table.frozen().segments { _ = try? use?.segment.open() }
     captured.directory.release()
     opened.reader = ReaderState(
-      directory: directory, platform: platform, manifestBytes: captured.manifest.encoded(),
-      log: captured.lastLog,
+      directory: directory, platform: platform, presence: presence,
+      manifestBytes: captured.manifest.encoded(), log: captured.lastLog,
       last: opened.last, lookedAt: lookedAt)
     return opened
   }
@@ -116,11 +114,13 @@ extension ByteStore {
   private func look(
     _ reader: inout ReaderState, _ commits: inout [CommitBody]
   ) throws(ByteStoreError) -> Look {
+    // A writer that ends after this answer is noticed by the next look.
+    let hasWriter = reader.presence.mayHaveWriter(in: reader.directory)
     guard let bytes = try CapturedStore.manifestBytes(in: reader.directory) else {
       throw .noStore(directory: path)
     }
     if bytes == reader.manifestBytes {
-      commits += try reader.log?.takeDurable() ?? []
+      commits += try reader.log?.takeDurable(hasWriter: hasWriter) ?? []
       // Damage, unless the writer wrote the missing frame during the read. A capture decides.
       return reader.log?.hasGap == true ? .mustReopen : .done
     }
@@ -128,7 +128,7 @@ extension ByteStore {
     guard manifest.storeID == storeID else { throw .replaced(directory: path) }
     var next = reader
     var taken: [CommitBody] = []
-    let isComplete = try next.follow(manifest, &taken)
+    let isComplete = try next.follow(manifest, &taken, hasWriter: hasWriter)
     if !isComplete {
       // The log that was missing may have been deleted or recycled after a newer manifest.
       let isCurrent = try CapturedStore.manifestBytes(in: reader.directory) == bytes
@@ -159,7 +159,8 @@ extension ByteStore {
     guard let now = reader?.withLock({ $0 }) else { throw .readOnly(directory: path) }
     var options = options
     options.upperLayer = upperLayer
-    let opened = try Self.readCapture(now.directory, options, platform: now.platform)
+    let opened = try Self.readCapture(
+      now.directory, now.presence, options: options, platform: now.platform)
     // Every commit that a reader shows survives a crash of the writer. Fewer commits mean an older copy.
     guard opened.manifest.storeID == storeID, opened.last.sequence >= lastCommit else {
       throw .replaced(directory: path)

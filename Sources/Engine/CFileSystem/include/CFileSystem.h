@@ -11,3 +11,11 @@ int64_t dugout_file_system_type(int descriptor);
 /// Starts writeback of a part of a file. It blocks only while the disk's queue is full. Linux only; it
 /// does nothing elsewhere.
 void dugout_start_writing(int descriptor, uint64_t offset, uint64_t count);
+
+/// Marks an open file as in use by a writer, until the file is closed. Returns 0, or -1 and sets `errno`. The
+/// mark excludes nobody. It is a lock of the open file, so another descriptor of the file does not remove it.
+int dugout_mark_writer(int descriptor);
+
+/// Returns 1 if the file is marked as in use by a writer, 0 if it is not, or -1 and sets `errno`. Takes no
+/// lock.
+int dugout_has_writer(int descriptor);
