@@ -37,6 +37,21 @@ private func fill(_ store: ByteStore, _ keys: Range<Int>) throws {
     try store.close()
   }
 
+  @Test func aReaderNoticesThatTheWriterHasEnded() throws {
+    let directory = TemporaryDirectory()
+    let store = try ByteStore.open(directory.path, options: options())
+    try fill(store, 0..<20)
+    let reader = try ByteStore.open(directory.path, options: options(isReader: true))
+    #expect(reader.count == 19, "no later frame records the sync of the last commit")
+    store.abandon()
+    guard case .commits(let commits) = try reader.follow() else {
+      Issue.record("nothing was flushed")
+      return
+    }
+    #expect(commits.count == 1)
+    try reader.close()
+  }
+
   @Test func aReaderWorksWithoutTheLockFile() throws {
     let directory = TemporaryDirectory()
     let store = try ByteStore.open(directory.path, options: options())

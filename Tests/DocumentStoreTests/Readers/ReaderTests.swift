@@ -75,6 +75,21 @@ private func becomeIdle(_ store: DocumentStore) { while store.bytes.performMaint
     #expect(try numbers(reader) == ["a": 1, "b": 2])
   }
 
+  /// Without a writer, there is no later frame that records the sync.
+  @Test func aReaderShowsAllCommitsOfAWriterThatWasKilled() throws {
+    let machine = try SimulatedStore()
+    try machine.store.commit([set("a", 1)])
+    let beside = try openReader(on: machine.disk)
+    try machine.store.finish(try machine.store.begin([set("b", 2)], durability: .buffered))
+    machine.store.bytes.abandon()
+    #expect(try beside.refresh())
+    let after = try openReader(on: machine.disk)
+    #expect(try [beside, after].map(numbers) == [["a": 1, "b": 2], ["a": 1, "b": 2]])
+    let recovered = try machine.afterPowerLoss().store
+    #expect(try numbers(recovered) == ["a": 1, "b": 2], "the reader has synced what it shows")
+    try recovered.close()
+  }
+
   @Test func readersAndAWriterDoNotExcludeEachOther() throws {
     let machine = try SimulatedStore()
     try machine.store.commit([set("a", 1)])
