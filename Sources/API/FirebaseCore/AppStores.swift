@@ -8,6 +8,8 @@ package import OfflineSync
 /// The location of a database's documents.
 package enum StoreAddress: Hashable, Sendable {
   case directory(String)
+  /// A directory that is read beside its writer.
+  case readOnly(String)
   /// A store in memory, which exists while it has users.
   case memory(UUID)
 }
@@ -49,7 +51,8 @@ package final class AppStores: Sendable {
       if let store = stores[place] { return store }
       let store = SharedStore(place)
       // A store in memory is not registered, because no other user can address it.
-      if case .directory = place { stores[place] = store }
+      if case .memory = place { return store }
+      stores[place] = store
       return store
     }
   }
@@ -93,6 +96,9 @@ private final class SharedStore: Sendable {
     options.instruments = instruments
     switch place {
     case .directory(let path): return try DocumentStore.open(path, options: options)
+    case .readOnly(let path):
+      options.isReadOnly = true
+      return try DocumentStore.open(path, options: options)
     case .memory: return try DocumentStore.openInMemory(options: options)
     }
   }

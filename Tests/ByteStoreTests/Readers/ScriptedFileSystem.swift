@@ -84,6 +84,8 @@ private struct ScriptedReaderLock: ReaderLock {
 
   func share() -> Bool { base.share() }
 
+  func mayHaveWriter() -> Bool { base.mayHaveWriter() }
+
   func release() { base.release() }
 }
 

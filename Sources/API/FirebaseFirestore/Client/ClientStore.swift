@@ -29,13 +29,17 @@ struct StoreOpening: Sendable {
   var place: StoreAddress
   var durability: StoreDurability
   var instruments: (any Instruments)?
+  /// The time between the refreshes of a read-only store that has listeners, in seconds.
+  var refreshInterval = StoreFollower.secondsDefault
+
+  var isReadOnly: Bool { if case .readOnly = place { true } else { false } }
 }
 
 package final class ClientStore: Sendable {
   /// Runs on the write queue when the store is opened.
   typealias Preparation = @Sendable (StoreUse) throws(DocumentStoreError) -> Void
 
-  private let opening: StoreOpening
+  let opening: StoreOpening
   private let prepare: Preparation
   private let writes = DispatchQueue(label: "dugout.firestore.writes")
   private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
@@ -52,6 +56,8 @@ package final class ClientStore: Sendable {
     var isClosed = false
     /// The error of the last attempt to open the store; nil if that attempt succeeded or there was none.
     var openFailure: OpenFailure?
+    /// The error of the last refresh; nil if it succeeded or there was none.
+    var refreshFailure: DocumentStoreError?
     /// The number of listener registrations on the acknowledgement queue, plus the number of acknowledgements
     /// that wait after them.
     var waitingAcknowledgements = 0
@@ -132,6 +138,24 @@ package final class ClientStore: Sendable {
   func checkIsNotClosed() throws {
     if state.withLock({ $0.isClosed }) { throw FirestoreErrors.terminated }
   }
+
+  /// Throws `failedPrecondition` if the store is open for reading only.
+  func checkWritable() throws {
+    guard case .readOnly(let path) = opening.place else { return }
+    throw FirestoreErrors.readOnly(path)
+  }
+
+  /// Makes visible what the writer of a read-only store has committed. Returns whether there was anything.
+  func refresh(_ view: LocalView) throws(DocumentStoreError) -> Bool {
+    let result = Result { () throws(DocumentStoreError) in try view.store.refresh() }
+    state.withLock { state in
+      state.refreshFailure = if case .failure(let error) = result { error } else { nil }
+    }
+    return try result.get()
+  }
+
+  /// The error of the last refresh; nil if it succeeded or there was none.
+  var refreshFailure: DocumentStoreError? { state.withLock { $0.refreshFailure } }
 
   /// The error of the last attempt to open the store; nil if that attempt succeeded or there was none.
   var openFailure: OpenFailure? { state.withLock { $0.openFailure } }

@@ -35,6 +35,14 @@ enum FirestoreErrors {
     .failedPrecondition("The client has already been terminated.")
   }
 
+  /// The error of a write to a database in the directory `path` that is open for reading only.
+  static func readOnly(_ path: String) -> any Error {
+    make(
+      .failedPrecondition,
+      "The database in \(path) is open for reading only. Write in the process that has it open for writing, or open "
+        + "it with the access readAndWrite.")
+  }
+
   /// Translates an engine error, and returns any other error unchanged.
   static func translate(any error: any Error) -> any Error {
     if let error = error as? DocumentStoreError { return translate(error) }

@@ -23,6 +23,8 @@ final class LocalClient: FirestoreClient {
   private let announcements = SyncAnnouncements()
   /// Transactions, which may wait for other transactions.
   private let requests = PendingRequests()
+  /// Refreshes the store while there are listeners; nil unless the store is read-only.
+  private let follower: StoreFollower?
 
   convenience init(_ opening: StoreOpening) {
     self.init(
@@ -31,7 +33,19 @@ final class LocalClient: FirestoreClient {
       })
   }
 
-  private init(_ store: ClientStore) { self.store = store }
+  private init(_ store: ClientStore) {
+    self.store = store
+    guard store.opening.isReadOnly else {
+      follower = nil
+      return
+    }
+    follower = StoreFollower(
+      every: store.opening.refreshInterval, while: { [listeners] in listeners.count > 0 },
+      refresh: { [weak store] in
+        // A failed refresh is repeated at the next turn, and `snapshotAge` shows the error.
+        if let store, let view = store.openView { _ = try? store.refresh(view) }
+      })
+  }
 
   /// Returns a client without a database, for a terminated instance. Every call of it fails with
   /// `failedPrecondition`.
@@ -48,6 +62,7 @@ final class LocalClient: FirestoreClient {
 
   func close(_ mayClose: DispatchSemaphore) {
     stopListeners()
+    follower?.stop()
     requests.endAll()
     store.close(mayClose)
   }
@@ -58,6 +73,7 @@ final class LocalClient: FirestoreClient {
     store.issue { [store] number in
       let begun = Result {
         let mutations = try mutations.get().map(\.mutation)
+        try store.checkWritable()
         let view = try store.openedOnWriteQueue()
         return (view, try view.begin(mutations))
       }
@@ -79,7 +95,9 @@ final class LocalClient: FirestoreClient {
   }
 
   func beginTransactions(_ view: LocalView) -> any TransactionAttempts {
-    LocalTransactionAttempts(view.store, requests: requests)
+    let attempts = LocalTransactionAttempts(view.store, requests: requests)
+    guard case .readOnly(let path) = store.opening.place else { return attempts }
+    return ReadOnlyTransactionAttempts(attempts, path)
   }
 
   // MARK: Reading
@@ -136,7 +154,7 @@ final class LocalClient: FirestoreClient {
     to query: StructuredQuery, _ rules: ListenRules, on queue: DispatchQueue,
     making snapshots: SnapshotMaker<Snapshot>, handler: @escaping Answer<Snapshot>
   ) -> Listening {
-    let listening = listeners.add()
+    let listening = addListener()
     let deliver: @Sendable (Result<LiveSnapshot, DocumentStoreError>) -> Void = { [weak self] result in
       self?.deliver(result, to: listening, making: snapshots, handler: handler)
     }
@@ -198,7 +216,12 @@ final class LocalClient: FirestoreClient {
   /// Whether the client has ended.
   private var isOver: Bool { (try? store.checkIsNotClosed()) == nil }
 
-  func addListener() -> Listening { listeners.add() }
+  func addListener() -> Listening {
+    let listening = listeners.add()
+    // In this order: the follower then finds the listener, or it has not begun.
+    follower?.begin()
+    return listening
+  }
 
   func forget(_ listening: Listening) { listeners.remove(listening) }
 
@@ -255,12 +278,16 @@ final class LocalClient: FirestoreClient {
   nonisolated(nonsending) func evict(
     _ query: StructuredQuery, before limit: StoredTimestamp
   ) async throws -> Int {
-    try await performedAfterWrites { view in
+    try store.checkWritable()
+    return try await performedAfterWrites { view in
       Result { try view.store.evict(query, before: limit) }.mapError(FirestoreErrors.translate(any:))
     }.get()
   }
 
-  func load(_ bundle: BundleContents, into view: LocalView) throws { try view.load(bundle) }
+  func load(_ bundle: BundleContents, into view: LocalView) throws {
+    try store.checkWritable()
+    try view.load(bundle)
+  }
 }
 
 /// The listeners that are called when all snapshots are in sync. Any thread may use this object.

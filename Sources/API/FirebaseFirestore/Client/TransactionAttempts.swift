@@ -69,6 +69,48 @@ final class LocalTransactionAttempts: TransactionAttempts {
   }
 }
 
+// MARK: A read-only store
+
+/// The attempts of a transaction that may only read.
+final class ReadOnlyTransactionAttempts: TransactionAttempts {
+  private let base: any TransactionAttempts
+  private let directory: String
+  private let hasWritten = Locked(false)
+
+  init(_ base: any TransactionAttempts, _ directory: String) {
+    self.base = base
+    self.directory = directory
+  }
+
+  func begin() throws -> any TransactionBase { ReadOnlyTransaction(base: try base.begin(), attempts: self) }
+
+  /// Ends a transaction that has tried to write, because every other attempt would fail, too.
+  func wait(beforeAttempt attempt: Int) throws -> Bool {
+    guard !hasWritten.withLock({ $0 }) else { return false }
+    return try base.wait(beforeAttempt: attempt)
+  }
+
+  func end() { base.end() }
+
+  fileprivate func refuseWrite() throws {
+    hasWritten.withLock { $0 = true }
+    throw FirestoreErrors.readOnly(directory)
+  }
+}
+
+private struct ReadOnlyTransaction: TransactionBase {
+  let base: any TransactionBase
+  let attempts: ReadOnlyTransactionAttempts
+
+  func document(at path: DocumentPath) throws -> StoredDocument? { try base.document(at: path) }
+
+  func write(_ mutation: Mutation) throws { try attempts.refuseWrite() }
+
+  func commitWrites() throws { try base.commitWrites() }
+
+  func end() { base.end() }
+}
+
 // MARK: A remote
 
 final class RemoteTransactionAttempts: TransactionAttempts {

@@ -71,20 +71,33 @@ extension Firestore {
   /// let firestore = try Firestore.open(at: URL(fileURLWithPath: "/srv/data/shop"))
   /// ```
   ///
+  /// With the access `readOnly`, opens an existing database beside the process that writes it, which may
+  /// also be this process. See `FirestoreAccess`.
+  ///
   /// `settings` become the settings of the instance, such as its callback queue, durability and remote. They
   /// cannot be changed later. Cache settings are ignored, because the directory is given.
   ///
-  /// Each call creates a separate instance. All instances of a directory share one store, with the durability
-  /// and the remote of the first instance. The store is closed when the last instance is terminated or
-  /// released. Throws `unavailable` if another process uses the store, and `dataLoss` if the store is
-  /// damaged. Throws `resourceExhausted` on a full disk, and `invalidArgument` for a URL that is not a local
-  /// directory.
+  /// Each call creates a separate instance. All instances of a directory with the same access share one
+  /// store, with the durability and the remote of the first instance. The store is closed when the last
+  /// instance is terminated or released. Throws `unavailable` if another process writes the database and
+  /// `access` is `readAndWrite`, and `dataLoss` if the store is damaged. Throws `resourceExhausted` on a
+  /// full disk, and `invalidArgument` for a URL that is not a local directory. With `readOnly`, throws
+  /// `failedPrecondition` if there is no database or if it is the cache of a remote, and `invalidArgument`
+  /// for settings with a remote.
   public class func open(
-    at directory: URL, settings: FirestoreSettings = FirestoreSettings()
+    at directory: URL, access: FirestoreAccess = .readAndWrite,
+    settings: FirestoreSettings = FirestoreSettings()
   ) throws -> Firestore {
     let path = try localPath(of: directory)
+    guard access == .readAndWrite || settings.remote == nil else {
+      throw FirestoreErrors.make(
+        .invalidArgument,
+        "A database that is open for reading only has no remote. Set FirestoreSettings.remote to nil, or open the "
+          + "database with the access readAndWrite.")
+    }
     let instance = Firestore(
-      app: .unregistered(name: path), databaseID: defaultDatabase, place: .directory(path))
+      app: .unregistered(name: path), databaseID: defaultDatabase,
+      place: access == .readOnly ? .readOnly(path) : .directory(path))
     instance.settings = settings
     try instance.client().store.open()
     return instance

@@ -93,7 +93,7 @@ extension Firestore {
 
   /// Deletes the database with all its data. Fails with `failedPrecondition` if an instance in this process
   /// has used the database and is not terminated. If this instance is being terminated, waits until the
-  /// termination has ended.
+  /// termination has ended. Always fails with `failedPrecondition` on a read-only database.
   public func clearPersistence(completion: (((any Error)?) -> Void)? = nil) {
     clear(delivering { (_: Void?, error) in completion?(error) })
   }
@@ -104,6 +104,7 @@ extension Firestore {
   }
 
   private func clear(_ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+    guard access == .readAndWrite else { return done(.failure(FirestoreErrors.readOnly(storeDirectory))) }
     let place = closedStoreAddress
     ending.notify(queue: endQueue) {
       done(

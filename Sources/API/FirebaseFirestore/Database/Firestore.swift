@@ -137,7 +137,8 @@ public final class Firestore: NSObject, Sendable {
     }
     let durability: StoreDurability = settings.durability == .synced ? .synced : .buffered
     let opening = StoreOpening(
-      place: place(settings), durability: durability, instruments: settings.instruments?.instruments)
+      place: place(settings), durability: durability, instruments: settings.instruments?.instruments,
+      refreshInterval: settings.refreshInterval)
     guard let remote = settings.clientRemote(of: self) else { return LocalClient(opening) }
     return RemoteClient(opening, remote: remote)
   }
@@ -154,8 +155,16 @@ public final class Firestore: NSObject, Sendable {
 
   /// The directory of this database.
   package var storeDirectory: String {
-    if case .directory(let path) = place { return path }
+    switch place {
+    case .directory(let path), .readOnly(let path): return path
+    case .memory, nil: break
+    }
     return StoreLocation.directory(app: app, database: databaseID)
+  }
+
+  /// Whether the instance can write, or reads the database beside its writer.
+  public var access: FirestoreAccess {
+    if case .readOnly = place { .readOnly } else { .readAndWrite }
   }
 
   var isInMemory: Bool {

@@ -53,6 +53,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var conflicts: (any ConflictPolicy)?
     var remoteTimeLimit: Double = 60
     var instruments: InstrumentsChoice?
+    var refreshInterval = StoreFollower.secondsDefault
     ///  There are two ways to choose a cache, which must not be mixed. Each flag says whether the app has
     ///  used one of them.
     var hasCacheSettings = false
@@ -65,6 +66,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
         && left.cacheBudgets == right.cacheBudgets && left.conflicts === right.conflicts
         && left.remoteTimeLimit == right.remoteTimeLimit && left.instruments === right.instruments
+        && left.refreshInterval == right.refreshInterval
     }
 
     /// Compares labels too, because on Linux `DispatchQueue.main` is a new object each time.
@@ -145,6 +147,19 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   public var instruments: (any Instruments)? {
     get { values.instruments?.instruments }
     set { guarded.withLock { $0.instruments = newValue.map { InstrumentsChoice($0) } } }
+  }
+
+  /// The time between the refreshes of a read-only database that has listeners or is followed, in seconds;
+  /// by default a quarter of a second. Values outside one millisecond to one day are moved to the nearest of
+  /// these. Has no effect on a database that is open for writing.
+  ///
+  /// ```swift
+  /// let settings = FirestoreSettings()
+  /// settings.refreshInterval = 2
+  /// ```
+  public var refreshInterval: Double {
+    get { values.refreshInterval }
+    set { guarded.withLock { $0.refreshInterval = newValue > 0.001 ? min(newValue, 86_400) : 0.001 } }
   }
 
   /// The time limit for one request to the remote, in seconds. Tests set a shorter one.

@@ -67,8 +67,8 @@ extension FirestoreHealth {
     case .diskFull(let cause): (.diskFull, cause.description)
     case .flushImpossible(let error): (.flushImpossible, error.description)
     case .poisoned(let cause): (.poisoned, cause.description)
-    // No instance opens a store for reading only.
-    case .closed, .readOnly: (.terminated, nil)
+    case .readOnly: (.readOnly, nil)
+    case .closed: (.terminated, nil)
     }
   }
 }

@@ -21,6 +21,8 @@ public struct FirestoreHealth: Hashable, Sendable, Codable {
     /// A write failed with an unknown outcome. Reads continue, and writes are possible again after the
     /// database has been opened again.
     case poisoned
+    /// The database is open for reading only.
+    case readOnly
     /// The instance was terminated.
     case terminated
   }

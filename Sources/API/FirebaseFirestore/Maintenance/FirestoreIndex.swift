@@ -72,7 +72,9 @@ extension Firestore {
   /// index is created. Does nothing if the index exists.
   nonisolated(nonsending) public func createIndex(_ index: FirestoreIndex) async throws {
     let definition = try index.definition
-    _ = try await client().store.performed { view throws(DocumentStoreError) in
+    let store = client().store
+    try store.checkWritable()
+    _ = try await store.performed { view throws(DocumentStoreError) in
       try view.store.createIndex(definition)
     }
   }
@@ -82,7 +84,9 @@ extension Firestore {
   @discardableResult
   nonisolated(nonsending) public func dropIndex(_ index: FirestoreIndex) async throws -> Bool {
     let definition = try index.definition
-    return try await client().store.performed { $0.store.dropIndex(definition) }
+    let store = client().store
+    try store.checkWritable()
+    return try await store.performed { $0.store.dropIndex(definition) }
   }
 
   /// Returns all indexes as text, in the order of their creation. Indexes that a query created are marked

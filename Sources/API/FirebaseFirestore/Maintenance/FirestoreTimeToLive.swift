@@ -54,7 +54,9 @@ extension Firestore {
   nonisolated(nonsending) private func setTimeToLive(
     _ field: StoredFieldPath?, _ collection: String
   ) async throws {
-    try await client().performedAfterWrites { view throws(DocumentStoreError) in
+    let client = client()
+    try client.store.checkWritable()
+    try await client.performedAfterWrites { view throws(DocumentStoreError) in
       try view.store.setTimeToLive(field, ofCollectionGroup: collection)
     }
   }

@@ -44,12 +44,14 @@ extension Firestore {
   private func setIndexConfiguration(
     _ json: Data?, _ done: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
-    client().store.work(
+    let store = client().store
+    store.work(
       after: 0,
       // Runs on a serial queue, so that after two concurrent calls exactly the later configuration is in
       // effect.
       inTurn: { $0.indexes },
       { view in
+        try store.checkWritable()
         guard let json, let definitions = try? IndexConfiguration.definitions(in: json) else {
           throw FirestoreErrors.make(.invalidArgument, "Invalid Json format.")
         }

@@ -19,8 +19,9 @@ public final class PersistentCacheIndexManager: NSObject, Sendable {
   /// Stops the creation of indexes. Queries use existing indexes, or scan all documents.
   public func disableIndexAutoCreation() { firestore.client().store.createsIndexes(false) }
 
-  /// Drops all indexes, including declared ones.
+  /// Drops all indexes, including declared ones. Has no effect on a read-only database.
   public func deleteAllIndexes() {
+    guard firestore.access == .readAndWrite else { return }
     // Runs on the queue of index declarations, after the earlier ones, so that the indexes they create are
     // dropped too.
     firestore.client().store.work(
