@@ -52,7 +52,7 @@ import Testing
   @Test func aStoreInUseExitsAsUnavailableAndItsHolderIsReported() throws {
     let folder = try TemporaryFolder()
     let store = try DocumentStore.open(folder.path)
-    let outcome = try dugout.run("get", folder.path, "users/ada")
+    let outcome = try dugout.run("set", folder.path, "users/ada", "{}")
     #expect(outcome.status == 69)
     #expect(outcome.complaint.contains("in use by process \(getpid())"))
     try store.close()

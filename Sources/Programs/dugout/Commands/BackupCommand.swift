@@ -15,7 +15,7 @@ enum BackupCommand: Command {
   static let notes = [
     "TARGET is a new or an empty directory, or one with an interrupted backup, which is cleared and started over.",
     "A backup is complete once every byte is read back. It is a store with its own id; \"dugout restore\" turns it",
-    "back into a store.",
+    "back into a store. An app may have the store open meanwhile, and is not delayed.",
   ]
 
   static func run(_ arguments: Arguments) async throws {

@@ -15,7 +15,7 @@ enum CheckCommand: Command {
     "First all bytes: manifest, logs, segments, checkpoint, contents of files, each against its checksum and its place.",
     "If they are sound, every document is compared with every index, every object with its content, and every content",
     "with its objects. It ends with code 1 if it finds anything, and says what to do next: salvage repairs documents,",
-    "but not contents of files.",
+    "but not contents of files. While an app has the store open, it reads the documents of a capture.",
     "",
     StoreStatus.records,
     "An object is a file of the storage; entries in segments are records, and dead older versions of them.",
@@ -23,6 +23,7 @@ enum CheckCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
+    guard !StoreAccess.hasWriter(directory) else { return try checkCapture(of: directory, arguments) }
     let report = try ProgressLine.during { line in
       try StoreAccess.check(directory, progress: line.show)
     }
@@ -66,6 +67,29 @@ enum CheckCommand: Command {
     }
     if let agreement, !agreement.contradictions.isEmpty { sentences.append("Besides, \(advice(agreement))") }
     throw CommandFailure(code: .checkFailed, message: sentences.joined(separator: " "))
+  }
+
+  /// Checks what a reader has captured beside the writer of a store: it reads every document, and compares it
+  /// with every index and reference. Dead records and files that are not in use are not read.
+  private static func checkCapture(of directory: String, _ arguments: Arguments) throws {
+    let agreement = try agreement(directory)
+    let isSound = agreement.contradictions.isEmpty
+    var lines = agreement.contradictions
+    if agreement.contradictionsOmitted > 0 { lines.append("and \(agreement.contradictionsOmitted) more") }
+    if let waste = waste(agreement) { lines.append(waste) }
+    lines.append(numbers(agreement))
+    lines.append(
+      "This is a check of a capture: all documents of one moment, without dead records and spare files. The whole "
+        + "directory can be checked while no process writes.")
+    if isSound { lines.append(Terminal.emphasised("No damage in the capture.")) }
+    var object: JSON = ["sound": isSound, "capture": true]
+    add(agreement, to: &object)
+    arguments.answer(lines.joined(separator: "\n"), object)
+    guard !isSound else { return }
+    throw CommandFailure(
+      code: .checkFailed,
+      message: "in \(directory) the bytes that were read are sound, but " + advice(agreement)
+        + " Please report this.")
   }
 
   private static func advice(_ agreement: StoreAgreement) -> String {
@@ -186,17 +210,19 @@ enum CheckCommand: Command {
       "deadBytes": report.deadBytes, "lastCommit": report.lastCommit.value,
       "damagedObjects": objects, "undecodable": report.undecodable.object,
     ]
-    if let agreement {
-      object["documents"] = agreement.documents.json
-      object["records"] = agreement.records.json
-      object["indexes"] = agreement.indexes.json
-      object["indexKeys"] = agreement.indexKeys.json
-      object["objects"] = agreement.objects.json
-      object["contents"] = agreement.contents.json
-      object["contentsOfNoObject"] = agreement.unreferencedContents.json
-      object["contradictions"] = agreement.contradictions.json
-    }
+    if let agreement { add(agreement, to: &object) }
     return object
+  }
+
+  private static func add(_ agreement: StoreAgreement, to object: inout JSON) {
+    object["documents"] = agreement.documents.json
+    object["records"] = agreement.records.json
+    object["indexes"] = agreement.indexes.json
+    object["indexKeys"] = agreement.indexKeys.json
+    object["objects"] = agreement.objects.json
+    object["contents"] = agreement.contents.json
+    object["contentsOfNoObject"] = agreement.unreferencedContents.json
+    object["contradictions"] = agreement.contradictions.json
   }
 }
 

@@ -56,6 +56,7 @@ enum ExportCommand: Command {
     }
     if file == "-" {
       for remark in done.remarks { Terminal.printToStandardError("dugout export: \(remark)") }
+      ShownSnapshot.last?.printAge()
     } else {
       arguments.answer(
         (["\(Wording.count(done.documents, "document")) in \(file)"] + done.remarks).joined(separator: "\n"),

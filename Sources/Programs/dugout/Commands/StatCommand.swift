@@ -9,8 +9,8 @@ enum StatCommand: Command {
   static let options = [(option: Arguments.json, meaning: "One JSON object with all numbers and reports")]
   static let positional = 1...1
   static let notes = [
-    "Nothing else may have the store open, and nothing in it is changed: what a crash cut off is listed, and the next",
-    "command or app that writes drops it. docs/guides/operating.md goes through the lines.",
+    "Nothing in the store is changed: what a crash cut off is listed, and the next command or app that writes drops it.",
+    "It also works while an app has the store open. docs/guides/operating.md goes through the lines.",
     "",
     StoreStatus.records,
   ]

@@ -7,9 +7,18 @@ import Foundation
 extension Arguments {
   static let json = "--json"
 
-  /// Prints `object` if the user requested JSON, and `text` otherwise.
+  /// Prints `object` if the user requested JSON, and `text` otherwise. Adds the age of what is shown if the
+  /// store was read beside its writer.
   func answer(_ text: @autoclosure () -> String, _ object: @autoclosure () -> JSON) {
-    Terminal.print(has(Self.json) ? object().description : text())
+    let snapshot = ShownSnapshot.last
+    guard has(Self.json) else {
+      Terminal.print(text())
+      snapshot?.printAge()
+      return
+    }
+    var object = object()
+    if let snapshot { object["snapshot"] = snapshot.object }
+    Terminal.print(object.description)
   }
 }
 

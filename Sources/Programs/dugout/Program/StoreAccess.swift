@@ -12,8 +12,8 @@ enum StoreAccess {
   @TaskLocal static var session: DocumentStore?
 
   /// Opens the store in `directory`, runs `body`, and closes the store even if `body` throws. In the shell,
-  /// uses the store that is already open. With `readOnly`, no file changes. With `writesDocuments`, a cache
-  /// of a remote is refused.
+  /// uses the store that is already open. With `readOnly`, no file changes, and the store may have a writer.
+  /// With `writesDocuments`, a cache of a remote is refused.
   static func withStore<Result>(
     _ directory: String, readOnly: Bool = false, creates: Bool = false, writesDocuments: Bool = false,
     _ body: (DocumentStore) throws(DocumentStoreError) -> Result
@@ -23,20 +23,49 @@ enum StoreAccess {
         if writesDocuments { try refuseCache(session) }
         return try body(session)
       }
-      var options = DocumentStore.Options()
-      options.createsIfMissing = creates
-      options.isReadOnly = readOnly
-      let store = try DocumentStore.open(directory, options: options)
+      let store: DocumentStore
+      if readOnly {
+        store = try openForReading(directory)
+      } else {
+        var options = DocumentStore.Options()
+        options.createsIfMissing = creates
+        store = try DocumentStore.open(directory, options: options)
+      }
       let result: Result
       do throws(DocumentStoreError) {
         if writesDocuments { try refuseCache(store) }
         result = try body(store)
+        ShownSnapshot.note(store)
       } catch {
         try? store.close()
         throw error
       }
       try store.close()
       return result
+    }
+  }
+
+  /// Opens a store beside its writer. If the store has no writer and was not closed cleanly, opens it with its
+  /// lock instead: that open also has the commits that only a writer would know to be kept.
+  private static func openForReading(_ directory: String) throws(DocumentStoreError) -> DocumentStore {
+    var options = DocumentStore.Options()
+    options.createsIfMissing = false
+    options.isReadOnly = true
+    let reader = Result { () throws(DocumentStoreError) in
+      try DocumentStore.open(directory, options: options)
+    }
+    if case .success(let store) = reader, store.recoveryReport.wasClosedCleanly { return store }
+    guard case .free = ByteStore.use(of: directory) else { return try reader.get() }
+    options.locksReadOnly = true
+    do throws(DocumentStoreError) {
+      let store = try DocumentStore.open(directory, options: options)
+      try? reader.get().close()
+      return store
+    } catch {
+      // A writer has come in between.
+      if case .locked = error { return try reader.get() }
+      try? reader.get().close()
+      throw error
     }
   }
 
@@ -52,6 +81,12 @@ enum StoreAccess {
     throw .failedPrecondition(
       "The store in \(store.path) is the cache of a remote, which would not receive this. Write with the app, or where the "
         + "documents come from. Nothing was written.")
+  }
+
+  /// Whether another process, or another store object of this one, has the store in `directory` open for
+  /// writing.
+  static func hasWriter(_ directory: String) -> Bool {
+    if session == nil, case .held = ByteStore.use(of: directory) { true } else { false }
   }
 
   /// Verifies the store in `directory`, also while the shell has it open.

@@ -16,6 +16,8 @@ struct StoreStatus {
   /// The statistics of the storage's files, which have their own folder; nil if the files cannot be read.
   var contents: ContentStatistics?
   var isCache: Bool
+  /// Whether another process writes the store meanwhile. Its logs then have an open end, which is no loss.
+  var hasWriter = false
 
   init(of store: DocumentStore) {
     directory = store.path
@@ -26,6 +28,7 @@ struct StoreStatus {
     unreadableExpired = store.unreadableExpired(ofFirst: Self.expiredMax)
     contents = try? store.contentStatistics()
     isCache = (try? StoreAccess.isCache(store)) ?? false
+    if store.readerAge != nil, case .held = ByteStore.use(of: store.path) { hasWriter = true }
   }
 
   /// Shared by the help of all commands that count records.
@@ -119,6 +122,10 @@ struct StoreStatus {
   }
 
   private var thisOpen: String {
+    if hasWriter {
+      return "beside the writer; \(Wording.count(recovery.logsRead, "log")) read, "
+        + "\(Wording.count(recovery.commitsReplayed, "commit")) replayed"
+    }
     let before = recovery.wasClosedCleanly ? "was closed cleanly" : "was not closed cleanly"
     let dropped = recovery.losses.isEmpty ? "nothing dropped" : "the dropped data is listed below"
     return "\(before) before; \(Wording.count(recovery.logsRead, "log")) read, "
@@ -127,7 +134,7 @@ struct StoreStatus {
 
   /// Conditions that the user should know about, with advice where it exists.
   private var warnings: [String] {
-    var lines = recovery.losses.map { "Dropped by this open: \($0.line)." }
+    var lines = (hasWriter ? [] : recovery.losses).map { "Dropped by this open: \($0.line)." }
     if isCache {
       lines.append(
         "This is the cache of a remote, with the writes that the remote has not accepted yet: only the app may "
