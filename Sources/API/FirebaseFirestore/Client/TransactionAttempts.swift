@@ -90,6 +90,8 @@ final class ReadOnlyTransactionAttempts: TransactionAttempts {
     return try base.wait(beforeAttempt: attempt)
   }
 
+  func cancel() { base.cancel() }
+
   func end() { base.end() }
 
   fileprivate func refuseWrite() throws {
@@ -101,6 +103,8 @@ final class ReadOnlyTransactionAttempts: TransactionAttempts {
 private struct ReadOnlyTransaction: TransactionBase {
   let base: any TransactionBase
   let attempts: ReadOnlyTransactionAttempts
+
+  var failure: (any Error)? { base.failure }
 
   func document(at path: DocumentPath) throws -> StoredDocument? { try base.document(at: path) }
 
