@@ -22,8 +22,8 @@ extension Firestore {
   ///
   /// The block runs on an internal queue. It ends the transaction by setting the error. If the error has one
   /// of this module's codes for transient errors, the block runs again. Without a remote, it also runs again
-  /// if one of its reads has failed with `aborted` and the block sets another error. `completion` receives the
-  /// block's result or the error on the callback queue.
+  /// if one of its reads has failed with `aborted` and the block sets another error. `completion` receives
+  /// the block's result or the error on the callback queue.
   public func runTransaction(
     _ updateBlock: @escaping (Transaction, NSErrorPointer) -> Any?,
     completion: @escaping (Any?, (any Error)?) -> Void

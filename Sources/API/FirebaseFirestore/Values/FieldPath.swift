@@ -23,8 +23,8 @@ public final class FieldPath: NSObject, NSCopying, Sendable {
 
   private init(_ stored: StoredFieldPath) { self.stored = stored }
 
-  /// The path for an invalid one in a validation. No document can have this field, and a query that filters or
-  /// orders by it fails when it is run.
+  /// The path for an invalid one in a validation. No document can have this field, and a query that filters
+  /// or orders by it fails when it is run.
   static let placeholder = StoredFieldPath(unchecked: ["__invalid__"])
 
   /// Returns a path that stands for the document's ID in the filters and orders of queries.

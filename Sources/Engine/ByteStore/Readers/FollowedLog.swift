@@ -53,8 +53,8 @@ struct FollowedLog {
     var body: [UInt8]
   }
 
-  /// Syncs a log whose writer has ended, so that its last commits are on stable storage. Returns false if that
-  /// fails.
+  /// Syncs a log whose writer has ended, so that its last commits are on stable storage. Returns false if
+  /// that fails.
   static func sync(_ file: any OpenFile) -> Bool {
     do throws(SystemFailure) {
       try file.sync()

@@ -21,8 +21,8 @@ public final class DocumentStore: Sendable {
     /// changes. Any number of readers can have the store open. `refresh()` shows what the writer has
     /// committed since.
     public var isReadOnly = false
-    /// Whether a read-only open locks the store as a writer does. The store then also has the commits that are
-    /// not known to be on stable storage, and reports what recovery would drop.
+    /// Whether a read-only open locks the store as a writer does. The store then also has the commits that
+    /// are not known to be on stable storage, and reports what recovery would drop.
     package var locksReadOnly = false
     /// Initial value of `DocumentStore.createsIndexes`.
     public var createsIndexes = true
