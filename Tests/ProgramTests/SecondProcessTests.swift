@@ -8,8 +8,8 @@ import Testing
   private let dugout = Program("dugout")
   private let isWritten = "process \(getpid()) has the store open for writing"
 
-  /// Runs `body` while a writer has a store with one document open. The earlier close of the store has made the
-  /// document visible to readers.
+  /// Runs `body` while a writer has a store with one document open. The earlier close of the store has made
+  /// the document visible to readers.
   private func besideAWriter(_ body: (String) throws -> Void) throws {
     let folder = try TemporaryFolder()
     try folder.makeStore()

@@ -16,12 +16,13 @@ public final class DocumentStore: Sendable {
   public struct Options: Sendable {
     /// Whether to create the store if the directory has none.
     public var createsIfMissing = true
-    /// Whether to read the store beside a writer, which may be another process or this one. Commits then throw
-    /// `failedPrecondition`, queries build their indexes in memory, and nothing in the directory changes. Any
-    /// number of readers can have the store open. `refresh()` shows what the writer has committed since.
+    /// Whether to read the store beside a writer, which may be another process or this one. Commits then
+    /// throw `failedPrecondition`, queries build their indexes in memory, and nothing in the directory
+    /// changes. Any number of readers can have the store open. `refresh()` shows what the writer has
+    /// committed since.
     public var isReadOnly = false
-    /// Whether a read-only open locks the store as a writer does. The store then also has the commits that are
-    /// not known to be on stable storage, and reports what recovery would drop.
+    /// Whether a read-only open locks the store as a writer does. The store then also has the commits that
+    /// are not known to be on stable storage, and reports what recovery would drop.
     package var locksReadOnly = false
     /// Initial value of `DocumentStore.createsIndexes`.
     public var createsIndexes = true

@@ -45,8 +45,8 @@ enum StoreAccess {
     }
   }
 
-  /// Opens a store beside its writer. If the store has no writer and was not closed cleanly, opens it with its
-  /// lock instead: that open also has the commits that only a writer would know to be kept.
+  /// Opens a store beside its writer. If the store has no writer and was not closed cleanly, opens it with
+  /// its lock instead: that open also has the commits that only a writer would know to be kept.
   private static func openForReading(_ directory: String) throws(DocumentStoreError) -> DocumentStore {
     var options = DocumentStore.Options()
     options.createsIfMissing = false
