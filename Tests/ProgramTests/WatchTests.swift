@@ -45,6 +45,39 @@ import Testing
     #expect(try dugout.run("watch", folder.path).output.contains("Nothing was committed"))
   }
 
+  @Test func watchFollowsTheWriterOfAStoreInUse() throws {
+    let folder = try TemporaryFolder()
+    try folder.makeStore()
+    try #require(dugout.run("watch", folder.path).status == 0)
+    let store = try DocumentStore.open(folder.path)
+    let other = try dugout.run("watch", folder.path, "other")
+    #expect(other.status == 69 && other.complaint.contains("Readers are watch."), "\(other.complaint)")
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: dugout.path)
+    process.arguments = ["watch", folder.path]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    var text = ""
+    for id in ["eros", "mars"] {
+      try store.commit([.set(try DocumentPath(["rooms", id]), StoredMap())])
+      // The read blocks until the command prints the commit, and ends if the command does.
+      while !text.contains("+ rooms/\(id)") {
+        let data = output.fileHandleForReading.availableData
+        try #require(!data.isEmpty, "the command has ended: \(text)")
+        text += String(decoding: data, as: UTF8.self)
+      }
+    }
+    process.interrupt()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0 && process.terminationReason == .exit)
+    try store.close()
+    // The place of the reader has not moved.
+    let again = try dugout.run("watch", folder.path).output
+    #expect(again.contains("+ rooms/eros") && again.contains("+ rooms/mars"))
+  }
+
   /// Regression: a query was taken for the name of a reader, and a reader with this name was registered.
   @Test func aQueryIsNotAReaderName() throws {
     let folder = try TemporaryFolder()

@@ -1,6 +1,7 @@
 // dugout watch DIR [NAME]: prints the commits since the last run for NAME.
 
 import DocumentStore
+import Foundation
 
 enum WatchCommand: Command {
   static let name = "watch"
@@ -14,14 +15,17 @@ enum WatchCommand: Command {
   static let shellForm = ShellForm.none
   static let notes = [
     "The first time, NAME is registered as a reader of the change feed: from then on a store keeps what is committed",
-    "until NAME has seen it, for seven days at most. Without a name it is \"watch\". Live queries are in \"dugout shell\":",
-    "a store has one process. The numbers count what the feed has kept, and not all commits, as those of \"dugout stat\" do.",
+    "until NAME has seen it, for seven days at most. Without a name it is \"watch\". Live queries are in \"dugout shell\".",
+    "The numbers count what the feed has kept, and not all commits, as those of \"dugout stat\" do.",
     "What could not be printed is kept for the next time. --forget of an unknown NAME lists the known ones.",
+    "While an app has the store open, this prints what NAME has not seen, and then each commit as it is made, until",
+    "Ctrl-C. NAME must be registered already, and its place stays: the next time prints these commits again.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
     let name = arguments.positional.count > 1 ? arguments.positional[1] : "watch"
     let forgets = arguments.has("--forget")
+    if !forgets, StoreAccess.hasWriter(arguments.positional[0]) { return try follow(name, arguments) }
     let outcome: Result<Void, CommandFailure> = try StoreAccess.withStore(arguments.positional[0]) {
       store throws(DocumentStoreError) in
       let isGiven = arguments.positional.count > 1
@@ -36,6 +40,43 @@ enum WatchCommand: Command {
       return .success(())
     }
     try outcome.get()
+  }
+
+  // MARK: Beside a writer
+
+  private static let secondsBetweenLooks = 0.25
+
+  /// Prints the commits that the registered reader `name` has not acknowledged, and then those that the
+  /// writer makes, until the command is interrupted.
+  private static func follow(_ name: String, _ arguments: Arguments) throws {
+    let interruption = Interruption(by: [SIGINT, SIGTERM], waits: false)
+    let outcome: Result<Void, CommandFailure> = try StoreAccess.withStore(
+      arguments.positional[0], readOnly: true
+    ) { store throws(DocumentStoreError) in
+      guard store.feedConsumers.contains(name) else { return .failure(unregistered(name, store)) }
+      var (seen, consumer) = try readFeed(at: store, name, forgets: false)
+      while let reader = consumer, !interruption.isSignaled {
+        if !seen.commits.isEmpty || seen.isTruncated {
+          ShownSnapshot.note(store)
+          arguments.answer(text(seen, name), object(seen, name))
+        }
+        Thread.sleep(forTimeInterval: secondsBetweenLooks)
+        try store.refresh()
+        (seen, consumer) = (try readFeed(with: reader), reader)
+      }
+      return .success(())
+    }
+    try outcome.get()
+  }
+
+  private static func unregistered(_ name: String, _ store: DocumentStore) -> CommandFailure {
+    let known = store.feedConsumers
+    let names = known.isEmpty ? "The feed has no readers." : "Readers are \(known.joined(separator: ", "))."
+    return CommandFailure(
+      code: .unavailable,
+      message: "\(store.path) is open for writing elsewhere, so \(name) cannot be registered as a reader of "
+        + "the change feed now. \(names) Run this once while no app has the store open, or register it in the app "
+        + "with registerConsumer(_:).")
   }
 
   /// Returns an error if no reader has this name and the command needs one, or if the name is a query.
@@ -82,6 +123,15 @@ enum WatchCommand: Command {
       return (seen, nil)
     }
     let consumer = try store.feedConsumer(name)
+    let isNew = seen.isNew
+    seen = try readFeed(with: consumer)
+    seen.isNew = isNew
+    return (seen, consumer)
+  }
+
+  /// Reads everything after the position of a consumer.
+  private static func readFeed(with consumer: FeedConsumer) throws(DocumentStoreError) -> FeedReading {
+    var seen = FeedReading(isNew: false)
     while true {
       let commits: [FeedCommit]
       do throws(DocumentStoreError) {
@@ -95,7 +145,7 @@ enum WatchCommand: Command {
       guard !commits.isEmpty else { break }
       seen.commits += commits
     }
-    return (seen, consumer)
+    return seen
   }
 
   // MARK: Answers
