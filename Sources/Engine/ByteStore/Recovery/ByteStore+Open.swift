@@ -170,9 +170,11 @@ extension ByteStore {
   /// Returns whether this process or another one has the store in a directory open. Writes nothing. A
   /// directory that cannot be opened counts as free.
   package static func use(of path: String, platform: Platform = .real) -> DirectoryUse {
-    guard let directory = try? platform.fileSystem.openDirectory(path),
-      let result = try? directory.lock(StoreFile.lock, .read)
-    else { return .free }
+    guard let directory = try? platform.fileSystem.openDirectory(path) else { return .free }
+    // A store without a writer has no mark. Then no lock is taken, not even for an instant, because a writer
+    // that starts in that instant would be refused.
+    if let lock = try? directory.readerLock(StoreFile.readers, .read), !lock.mayHaveWriter() { return .free }
+    guard let result = try? directory.lock(StoreFile.lock, .read) else { return .free }
     switch result {
     case .acquired(let lock):
       lock.release()

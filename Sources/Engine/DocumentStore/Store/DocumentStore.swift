@@ -21,9 +21,6 @@ public final class DocumentStore: Sendable {
     /// changes. Any number of readers can have the store open. `refresh()` shows what the writer has
     /// committed since.
     public var isReadOnly = false
-    /// Whether a read-only open locks the store as a writer does. The store then also has the commits that
-    /// are not known to be on stable storage, and reports what recovery would drop.
-    package var locksReadOnly = false
     /// Initial value of `DocumentStore.createsIndexes`.
     public var createsIndexes = true
     /// The durability that a commit waits for.
@@ -151,8 +148,7 @@ public final class DocumentStore: Sendable {
     if options.isReadOnly { options.maintenance = .manual }
     var byteOptions = ByteStore.Options()
     byteOptions.createsIfMissing = options.createsIfMissing
-    byteOptions.isReader = options.isReadOnly && !options.locksReadOnly
-    byteOptions.isReadOnly = options.isReadOnly && options.locksReadOnly
+    byteOptions.isReader = options.isReadOnly
     byteOptions.maintenance = options.maintenance
     byteOptions.blobs = options.blobs
     byteOptions.cacheBytesMax = options.cacheBytesMax

@@ -23,14 +23,10 @@ enum StoreAccess {
         if writesDocuments { try refuseCache(session) }
         return try body(session)
       }
-      let store: DocumentStore
-      if readOnly {
-        store = try openForReading(directory)
-      } else {
-        var options = DocumentStore.Options()
-        options.createsIfMissing = creates
-        store = try DocumentStore.open(directory, options: options)
-      }
+      var options = DocumentStore.Options()
+      options.createsIfMissing = creates
+      options.isReadOnly = readOnly
+      let store = try DocumentStore.open(directory, options: options)
       let result: Result
       do throws(DocumentStoreError) {
         if writesDocuments { try refuseCache(store) }
@@ -42,30 +38,6 @@ enum StoreAccess {
       }
       try store.close()
       return result
-    }
-  }
-
-  /// Opens a store beside its writer. If the store has no writer and was not closed cleanly, opens it with
-  /// its lock instead: that open also has the commits that only a writer would know to be kept.
-  private static func openForReading(_ directory: String) throws(DocumentStoreError) -> DocumentStore {
-    var options = DocumentStore.Options()
-    options.createsIfMissing = false
-    options.isReadOnly = true
-    let reader = Result { () throws(DocumentStoreError) in
-      try DocumentStore.open(directory, options: options)
-    }
-    if case .success(let store) = reader, store.recoveryReport.wasClosedCleanly { return store }
-    guard case .free = ByteStore.use(of: directory) else { return try reader.get() }
-    options.locksReadOnly = true
-    do throws(DocumentStoreError) {
-      let store = try DocumentStore.open(directory, options: options)
-      try? reader.get().close()
-      return store
-    } catch {
-      // A writer has come in between.
-      if case .locked = error { return try reader.get() }
-      try? reader.get().close()
-      throw error
     }
   }
 
