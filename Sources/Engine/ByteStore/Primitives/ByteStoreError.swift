@@ -128,7 +128,7 @@ extension ByteStoreError: CustomStringConvertible {
     case .locked(let directory, let holder):
       "The store at \(directory) is in use by "
         + (holder.map { "process \($0)" } ?? "another opener")
-        + ". A store has one opener at a time: close it there first."
+        + ". A store has one writer at a time: close it there first."
     case .newerFormat(let file, let found, let supported):
       "\(file) has format version \(found), and this library supports versions up to \(supported). "
         + "Open it with a newer release."

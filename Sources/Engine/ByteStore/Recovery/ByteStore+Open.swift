@@ -1,6 +1,6 @@
 // Opens a store.
 //
-//   1. lock       one opener at a time (C10); refuse a network file system
+//   1. lock       one writer at a time (C10); refuse a network file system
 //   2. sync       sync the manifest, the logs without a recorded end, and the directory: bytes that a
 //                 killed process left in the page cache become durable before they are used (C8)
 //   3. read       read the manifest, the first page of the checkpoint, and every log in order
