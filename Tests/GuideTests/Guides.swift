@@ -624,10 +624,12 @@ struct ServerGuide {
 
   func waitForSignal() async {
     let (signals, continuation) = AsyncStream<Int32>.makeStream()
+    // On a global queue, the handler would wait while requests block all threads of the pool.
+    let queue = DispatchQueue(label: "signals")
     let sources = [SIGTERM, SIGINT].map { number in
       // Without this call, the signal ends the process at once.
       signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler { continuation.yield(number) }
       source.resume()
       return source

@@ -52,7 +52,7 @@ import Testing
   @Test func anImportDeclaresNoType() {
     let files = [
       "Sources/Engine/Disk/Exports.swift": "@_exported public import struct Log.Entry",
-      "Sources/Engine/Disk/Files/A.swift": "let a: Log.Entry",
+      "Sources/Engine/Disk/Files/A.swift": "let a: Entry",
       "Sources/Engine/Disk/Log/Entry.swift": "",
     ]
     #expect(violations(files) == [])
