@@ -139,11 +139,12 @@ private func becomeIdle(_ store: ByteStore) { while store.performMaintenance() {
 
   @Test func aReaderGoesFromLogToLog() throws {
     let reader = try openReader()
-    for number in UInt8(2)..<60 { try writer.put([UInt8](repeating: number, count: 9000), for: "a") }
+    // With more log files, a flush would drop them.
+    for number in UInt8(2)..<34 { try writer.put([UInt8](repeating: number, count: 9000), for: "a") }
     becomeIdle(writer)
     try #require(writer.writer.withLock { $0.manifest.logs.count } > 3)
     #expect(try !refresh(reader))
-    #expect(try reader.value(for: "a")?.first == 59)
+    #expect(try reader.value(for: "a")?.first == 33)
     #expect(reader.lastCommit == writer.lastCommit)
   }
 
