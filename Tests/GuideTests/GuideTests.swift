@@ -75,6 +75,19 @@ import Testing
     try await server.end(copy)
   }
 
+  @Test func secondProcessGuideExamplesRun() async throws {
+    let guide = SecondProcessGuide()
+    let writer = try database("notes")
+    try await writer.document("orders/1").setData(["total": 3])
+    try await writer.document("notes/1").setData(["text": "tea", "written": 1])
+    try await writer.terminate()
+    let directory = folder.url.appendingPathComponent("notes")
+    #expect(try await guide.largestOrders(in: directory) == ["1"])
+    #expect(try guide.newestNote(in: folder.url) == "tea")
+    try await guide.printOrders(in: directory, until: 1)
+    try await guide.refresh(try Firestore.open(at: directory, access: .readOnly))
+  }
+
   @Test func outsideInputGuideExamplesRun() async throws {
     let guide = OutsideInputGuide()
     let database = try database()

@@ -658,3 +658,35 @@ struct ServerGuide {
     return report.isHealthy
   }
 }
+
+/// docs/guides/second-process.md
+struct SecondProcessGuide {
+  func largestOrders(in folder: URL) async throws -> [String] {
+    let shop = try Firestore.open(at: folder, access: .readOnly)
+    let orders = shop.collection("orders").order(by: "total", descending: true).limit(to: 10)
+    return try await orders.getDocuments().documents.map(\.documentID)
+  }
+
+  func refresh(_ shop: Firestore) async throws {
+    try await shop.refresh()
+    if let age = shop.snapshotAge {
+      print("as of \(age.lastCommit?.description ?? "the beginning"), \(age.secondsSinceRefresh) s ago")
+    }
+  }
+
+  func printOrders(in folder: URL, until count: Int) async throws {
+    let settings = FirestoreSettings()
+    settings.refreshInterval = 1
+    let shop = try Firestore.open(at: folder, access: .readOnly, settings: settings)
+    for try await snapshot in shop.collection("orders").snapshots {
+      print(snapshot.count)
+      if snapshot.count >= count { break }
+    }
+  }
+
+  func newestNote(in group: URL) throws -> String? {
+    let notes = try Firestore.open(at: group.appendingPathComponent("notes"), access: .readOnly)
+    let newest = try notes.collection("notes").order(by: "written", descending: true).limit(to: 1).read()
+    return newest.documents.first?.get("text") as? String
+  }
+}
