@@ -153,7 +153,7 @@ import Testing
 
   @Test func everyAPIAdditionIsDescribedInAGuide() throws {
     let tree = try RepositoryTree.repository()
-    let guides = try ["beyond-firestore", "change-feed", "offline"].map { name in
+    let guides = try ["beyond-firestore", "change-feed", "offline", "second-process"].map { name in
       try #require(tree.texts["docs/guides/\(name).md"])
     }
     let words = Set(guides.joined().matches(of: #/\w+/#).map { String($0.output) })
