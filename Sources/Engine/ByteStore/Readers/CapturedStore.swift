@@ -97,8 +97,12 @@ struct CapturedStore {
       return nil
     }
     try checkGap(header, bytes, fileBytes: size, path: file.path, platform: platform)
-    var followed = FollowedLog(header: header, file: file, broken: platform.brokenRule)
+    // The position comes from the bytes that the open reads. A second read of the file could find later
+    // commits, which the open would not show and the next look would not take.
+    let image = MemoryImage(path: file.path, bytes: bytes, size: size)
+    var followed = FollowedLog(header: header, file: image, broken: platform.brokenRule)
     _ = try followed.takeDurable(isSynced: isSynced)
+    followed.file = file
     // A torn tail belongs to the report of the open.
     let durable = isSynced ? bytes[...] : bytes.prefix(Int(clamping: followed.end))
     captured.add(MemoryImage(path: file.path, bytes: Array(durable), size: size), name)

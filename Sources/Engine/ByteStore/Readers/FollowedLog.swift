@@ -9,7 +9,8 @@ import Libc
 /// A position in a log, from which a reader takes the commits that the writer appends.
 struct FollowedLog {
   let header: LogHeader
-  private let file: any OpenFile
+  /// The file of the log, or an image of it at the time of a capture.
+  var file: any OpenFile
   private let broken: Rule?
   /// The end of the last frame that was taken.
   private(set) var end = UInt64(LogFormat.pageBytes)
