@@ -15,38 +15,7 @@
 // held during all steps. Handlers never run under the lock, so they may add and remove listeners and commit.
 
 import ByteStore
-import Dispatch
 import Synchronization
-
-struct LiveAnswer {
-  var documents: [StoredDocument]
-  /// The number of commits that the answer includes, counted since the store was opened.
-  var position: UInt64
-  /// The indexes that the answer was read from.
-  var indexes: [IndexDefinition] = []
-  /// True if another index would make the query faster.
-  var lacksIndex = false
-}
-
-/// Runs the queries of live views.
-protocol LiveSource: AnyObject, Sendable {
-  /// Runs a query. Builds a missing index first.
-  func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer
-
-  /// Runs a query with the existing indexes only. The calling thread holds up every commit, so the result is
-  /// nil if the query would have to wait for commits.
-  func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer?
-
-  /// Runs `body` in a background thread.
-  func runInBackground(_ body: @escaping @Sendable () -> Void)
-
-  /// Pins indexes. Until they are unpinned, they are evicted only if no other index can be evicted.
-  func pin(_ indexes: [IndexDefinition])
-  func unpin(_ indexes: [IndexDefinition])
-
-  /// Builds the indexes that a query needs and then calls `body`. Commits continue during the build.
-  func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void)
-}
 
 final class LiveQueries: CommitObserver {
   private struct State {
@@ -244,7 +213,7 @@ final class LiveQueries: CommitObserver {
     view.noteRegistered()
   }
 
-  fileprivate func remove(_ listener: LiveListener, _ id: String) {
+  func remove(_ listener: LiveListener, _ id: String) {
     let isRemoved = state.withLock { state in
       guard let view = state.views[id], let place = view.listeners.firstIndex(where: { $0 === listener })
       else {
@@ -390,37 +359,5 @@ final class LiveQueries: CommitObserver {
     guard !changes.isEmpty || !hadNotified else { return }
     offers.wrappingAdd(1, ordering: .acquiringAndReleasing)
     for listener in view.listeners { listener.offer(view.results, changes, time: time) }
-  }
-}
-
-/// The registration of a listener. Call `remove` to end listening. Without this call, listening continues
-/// until the store is closed.
-public final class LiveRegistration: Sendable {
-  private let listener: LiveListener
-  private let id: String
-  private let queries: Weak
-
-  private struct Weak: @unchecked Sendable {
-    // Never written after initialization.
-    weak var queries: LiveQueries?
-  }
-
-  fileprivate init(_ listener: LiveListener, _ id: String, queries: LiveQueries) {
-    self.listener = listener
-    self.id = id
-    self.queries = Weak(queries: queries)
-  }
-
-  /// Ends listening. After this method returns, no new call of the handler is scheduled, but a running call
-  /// may still finish. Further calls of this method do nothing.
-  ///
-  /// If another thread runs the handler or is about to run it, this method waits until the handler has ended.
-  /// The wait is limited to a few milliseconds, because the handler may itself wait for the caller of this
-  /// method. If the other thread is delayed for longer, the handler can still start. If this method is called
-  /// from the handler, it does not wait.
-  public func remove() {
-    listener.remove()
-    queries.queries?.remove(listener, id)
-    listener.waitForHandler()
   }
 }

@@ -1,0 +1,31 @@
+// What live queries need from the store: the results of queries, and the indexes for them.
+
+struct LiveAnswer {
+  var documents: [StoredDocument]
+  /// The number of commits that the answer includes, counted since the store was opened.
+  var position: UInt64
+  /// The indexes that the answer was read from.
+  var indexes: [IndexDefinition] = []
+  /// True if another index would make the query faster.
+  var lacksIndex = false
+}
+
+/// Runs the queries of live views.
+protocol LiveSource: AnyObject, Sendable {
+  /// Runs a query. Builds a missing index first.
+  func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer
+
+  /// Runs a query with the existing indexes only. The calling thread holds up every commit, so the result is
+  /// nil if the query would have to wait for commits.
+  func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer?
+
+  /// Runs `body` in a background thread.
+  func runInBackground(_ body: @escaping @Sendable () -> Void)
+
+  /// Pins indexes. Until they are unpinned, they are evicted only if no other index can be evicted.
+  func pin(_ indexes: [IndexDefinition])
+  func unpin(_ indexes: [IndexDefinition])
+
+  /// Builds the indexes that a query needs and then calls `body`. Commits continue during the build.
+  func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void)
+}
