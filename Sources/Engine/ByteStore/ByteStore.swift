@@ -83,6 +83,9 @@ package final class ByteStore: Sendable {
   let snapshots = SnapshotRegistry()
   /// The position in the writer's files; nil if this store is not a reader.
   let reader: Locked<ReaderState>?
+  /// A copy for callers that must not wait for the disk, because the lock of `reader` is held during I/O. Nil
+  /// if this store is not a reader.
+  let lastLook: Locked<ReaderLook>?
   /// The readers' lock, by which a writer learns of readers before it recycles a log.
   let readerLock: (any ReaderLock)?
   /// Storage for contents that are too large for values. Each content has its own file.
@@ -262,6 +265,7 @@ package final class ByteStore: Sendable {
     table = opened.table
     recovered = Locked(opened.recovered)
     reader = opened.reader.map { Locked($0) }
+    lastLook = opened.reader.map { Locked($0.lastLook) }
     readerLock = opened.readerLock
     state = Locked(State())
     writer = Locked(

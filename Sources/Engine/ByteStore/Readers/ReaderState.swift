@@ -19,6 +19,18 @@ struct ReaderState {
   var isIncomplete = false
   /// The monotonic time of the last look at the writer's files.
   var lookedAt: UInt64
+
+  var lastLook: ReaderLook {
+    ReaderLook(time: lookedAt, bytesNotDurable: log?.bytesNotDurable ?? 0)
+  }
+}
+
+/// What is known from the last look at the writer's files whose commits are visible.
+struct ReaderLook {
+  /// The monotonic time of the look.
+  var time: UInt64
+  /// The size of the commits that the look found and that are not known to be on stable storage.
+  var bytesNotDurable: UInt64
 }
 
 /// How a reader learns whether a writer has the store open.

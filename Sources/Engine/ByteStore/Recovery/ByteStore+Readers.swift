@@ -95,6 +95,7 @@ extension ByteStore {
           reader.lookedAt = now
           reader.bytesTaken += commits.reduce(0) { $0 + $1.bytes.count }
           reader.isIncomplete = !commits.isEmpty
+          if commits.isEmpty { publish(reader.lastLook) }
           return reader.bytesTaken > Self.bytesTakenMax ? .mustReopen : .commits(commits)
         case .again: continue
         case .mustReopen: return .mustReopen
@@ -150,7 +151,16 @@ extension ByteStore {
     table.apply([AppliedCommit(body: commit, targets: targets, note: note)], options.upperLayer)
   }
 
-  package func didApplyFollowed() { reader?.withLock { $0.isIncomplete = false } }
+  package func didApplyFollowed() {
+    let look = reader?.withLock { reader in
+      reader.isIncomplete = false
+      return reader.lastLook
+    }
+    if let look { publish(look) }
+  }
+
+  /// The commits that the look has found are visible.
+  private func publish(_ look: ReaderLook) { lastLook?.withLock { $0 = look } }
 
   // MARK: Reopening
 
@@ -176,19 +186,22 @@ extension ByteStore {
       current = table
       body()
     }
-    if let next { reader?.withLock { $0 = next } }
+    if let next {
+      reader?.withLock { $0 = next }
+      publish(next.lastLook)
+    }
     let writer = other.writer.withLock { $0 }
     self.writer.withLock { $0 = writer }
   }
 
-  /// The time since this reader last looked at the writer's files, in nanoseconds; nil if this store is no
-  /// reader.
+  /// The time since the last look at the writer's files whose commits are visible, in nanoseconds; nil if this
+  /// store is no reader. Does not wait for the disk.
   package var nanosecondsSinceLook: UInt64? {
-    let lookedAt = reader?.withLock { $0.lookedAt }
-    return lookedAt.map { platform.clock.monotonicNanoseconds() &- $0 }
+    let time = lastLook?.withLock { $0.time }
+    return time.map { platform.clock.monotonicNanoseconds() &- $0 }
   }
 
   /// The size of the commits that the writer has logged and that are not known to be on stable storage, as of
-  /// the last look.
-  package var bytesNotDurable: UInt64 { reader?.withLock { $0.log?.bytesNotDurable } ?? 0 }
+  /// the last look whose commits are visible. Does not wait for the disk.
+  package var bytesNotDurable: UInt64 { lastLook?.withLock { $0.bytesNotDurable } ?? 0 }
 }
