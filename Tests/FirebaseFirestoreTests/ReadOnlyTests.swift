@@ -166,33 +166,24 @@ import Testing
     try await reader.terminate()
   }
 
-  @Test func aFollowerTakesTurnsWhileItIsNeeded() async throws {
-    let isNeeded = Locked(true)
-    let (turns, turn) = AsyncStream.makeStream(of: Int.self)
-    let count = Locked(0)
-    let follower = StoreFollower(
-      every: 0.001, while: { isNeeded.withLock { $0 } },
-      refresh: {
-        let number = count.withLock { count in
-          count += 1
-          return count
-        }
-        if number == 3 { isNeeded.withLock { $0 = false } }
-        turn.yield(number)
-      })
-    follower.begin()
-    follower.begin()
-    var iterator = turns.makeAsyncIterator()
-    #expect([await iterator.next(), await iterator.next(), await iterator.next()] == [1, 2, 3])
-    // The flag is set in the third turn, so a fourth one follows only a new beginning.
-    isNeeded.withLock { $0 = true }
-    follower.begin()
-    #expect(await iterator.next() == 4)
-    follower.stop()
-    let stopped = count.withLock { $0 }
-    follower.begin()
-    follower.stop()
-    #expect(count.withLock { $0 } == stopped, "a stopped follower does not begin again")
+  /// The interval is an hour. A listener that is added meanwhile must not wait for its end, and the others
+  /// follow with it.
+  @Test func aNewListenerShowsTheLastCommitAtOnce() async throws {
+    let shop = Shop()
+    try await shop.write(["orders/1": 1])
+    let reader = try shop.reader()
+    let (numbers, number) = AsyncStream.makeStream(of: Int?.self)
+    let first = reader.document("orders/1").addSnapshotListener { snapshot, _ in
+      number.yield(snapshot?.get("n") as? Int)
+    }
+    var iterator = numbers.makeAsyncIterator()
+    #expect(await iterator.next() == 1)
+    try await shop.write(["orders/1": 2])
+    let second = reader.follow()
+    #expect(await iterator.next() == 2)
+    first.remove()
+    second.remove()
+    try await reader.terminate()
   }
 
   // MARK: Refusals

@@ -1,11 +1,12 @@
 // Refreshes a read-only store while it has listeners.
 //
-// 1. A new listener begins the following, unless it is running.
+// 1. A new listener schedules a turn at once, so that it does not begin with an old state. If a turn was
+//    scheduled for later, the new one replaces it.
 // 2. A turn ends the following if no listener is left. Otherwise it refreshes the store and schedules the
-//    next turn. The first turn comes at once, so that a listener does not begin with an old state.
+//    next turn.
 //
-// A listener that is added before the check of a turn keeps the following running. One that is added after
-// it begins the following again.
+// Turns have numbers, and only the turn that was scheduled last does anything. A listener that is added
+// before the check of a turn is counted by it. One that is added after the turn has begun schedules another.
 
 import ByteStore
 import Dispatch
@@ -13,13 +14,21 @@ import Dispatch
 final class StoreFollower: Sendable {
   static let secondsDefault = 0.25
 
+  /// Runs `body` on the queue after a time in seconds.
+  typealias Timer =
+    @Sendable (DispatchQueue, _ seconds: Double, _ body: @escaping @Sendable () -> Void) -> Void
+
   private struct State {
-    var isRunning = false
+    /// The number of the turn that was scheduled last.
+    var turn: UInt64 = 0
+    /// Whether this turn waits on the queue, and for no timer.
+    var isDue = false
     var isStopped = false
   }
 
   private let queue = DispatchQueue(label: "dugout.firestore.following", qos: .utility)
-  private let interval: DispatchTimeInterval
+  private let interval: Double
+  private let timer: Timer
   private let isNeeded: @Sendable () -> Bool
   private let refresh: @Sendable () -> Void
   private let state = Locked(State())
@@ -27,30 +36,46 @@ final class StoreFollower: Sendable {
   /// `seconds` is at most a day.
   init(
     every seconds: Double, while isNeeded: @escaping @Sendable () -> Bool,
-    refresh: @escaping @Sendable () -> Void
+    timer: @escaping Timer = StoreFollower.dispatchTimer, refresh: @escaping @Sendable () -> Void
   ) {
-    interval = .microseconds(Int(seconds * 1_000_000))
+    interval = seconds
+    self.timer = timer
     self.isNeeded = isNeeded
     self.refresh = refresh
   }
 
-  func begin() {
-    let isFirst = state.withLock { state in
-      guard !state.isRunning, !state.isStopped else { return false }
-      state.isRunning = true
-      return true
-    }
-    if isFirst { queue.async { [weak self] in self?.takeTurn() } }
+  private static let dispatchTimer: Timer = { queue, seconds, body in
+    queue.asyncAfter(deadline: .now() + .microseconds(Int(seconds * 1_000_000))) { body() }
   }
 
-  private func takeTurn() {
-    let continues = state.withLock { state in
-      state.isRunning = !state.isStopped && isNeeded()
-      return state.isRunning
+  /// Refreshes the store as soon as possible, and follows it while it is needed.
+  func begin() {
+    let turn = state.withLock { state -> UInt64? in
+      guard !state.isDue, !state.isStopped else { return nil }
+      state.turn += 1
+      state.isDue = true
+      return state.turn
     }
-    guard continues else { return }
+    guard let turn else { return }
+    queue.async { [weak self] in self?.take(turn) }
+  }
+
+  private func take(_ turn: UInt64) {
+    let isCurrent = state.withLock { state in
+      guard state.turn == turn, !state.isStopped else { return false }
+      state.isDue = false
+      return true
+    }
+    guard isCurrent, isNeeded() else { return }
     refresh()
-    queue.asyncAfter(deadline: .now() + interval) { [weak self] in self?.takeTurn() }
+    let next = state.withLock { state -> UInt64? in
+      // A listener that was added meanwhile has scheduled a turn that comes sooner.
+      guard state.turn == turn, !state.isStopped else { return nil }
+      state.turn += 1
+      return state.turn
+    }
+    guard let next else { return }
+    timer(queue, interval) { [weak self] in self?.take(next) }
   }
 
   /// Stops the following for good, and waits for a refresh that is running.
