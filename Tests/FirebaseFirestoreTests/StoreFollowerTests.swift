@@ -31,7 +31,7 @@ import Testing
 
     init(
       every seconds: Double, while isNeeded: @escaping @Sendable () -> Bool = { true },
-      refresh: @escaping @Sendable () -> Void = {}
+      refresh: @escaping @Sendable () -> Bool = { true }
     ) {
       let (events, event) = AsyncStream.makeStream(of: Event.self)
       let count = count
@@ -41,9 +41,9 @@ import Testing
           event.yield(.started(StartedTimer(seconds: seconds) { queue.async { body() } }))
         },
         refresh: {
-          refresh()
+          defer { event.yield(.refreshed) }
           count.withLock { $0 += 1 }
-          event.yield(.refreshed)
+          return refresh()
         })
       self.events = events.makeAsyncIterator()
     }
@@ -116,6 +116,7 @@ import Testing
       refresh: {
         beginning.yield()
         mayRefresh.wait()
+        return true
       })
     watched.follower.begin()
     var begun = beginnings.makeAsyncIterator()
@@ -126,6 +127,44 @@ import Testing
     try await watched.waitForRefresh()
     _ = try await watched.waitForTurn()
     #expect(watched.refreshes == 2)
+    watched.follower.stop()
+  }
+
+  @Test func eachFailureDoublesTheTimeToTheNextTurn() async throws {
+    let succeeds = Locked(false)
+    var watched = Watched(every: 0.25, refresh: { succeeds.withLock { $0 } })
+    watched.follower.begin()
+    var times: [Double] = []
+    for turn in 0..<12 {
+      let timer = try await watched.waitForTurn()
+      times.append(timer.seconds)
+      // The turns 9 and 10 succeed.
+      succeeds.withLock { $0 = turn == 8 || turn == 9 }
+      timer.fire()
+    }
+    #expect(times == [0.5, 1, 2, 4, 8, 16, 30, 30, 30, 0.25, 0.25, 0.5])
+    watched.follower.stop()
+  }
+
+  @Test func aLongIntervalStaysTheSameAfterFailures() async throws {
+    var watched = Watched(every: 3600, refresh: { false })
+    watched.follower.begin()
+    for _ in 0..<3 {
+      let timer = try await watched.waitForTurn()
+      #expect(timer.seconds == 3600)
+      timer.fire()
+    }
+    watched.follower.stop()
+  }
+
+  /// A listener that is added while refreshes fail tries at once, and does not shorten the time after that.
+  @Test func aNewListenerTriesAtOnceAfterFailures() async throws {
+    var watched = Watched(every: 1, refresh: { false })
+    watched.follower.begin()
+    let first = try await watched.waitForTurn()
+    watched.follower.begin()
+    let second = try await watched.waitForTurn()
+    #expect([first.seconds, second.seconds] == [2, 4])
     watched.follower.stop()
   }
 

@@ -42,8 +42,9 @@ final class LocalClient: FirestoreClient {
     follower = StoreFollower(
       every: store.opening.refreshInterval, while: { [listeners] in listeners.count > 0 },
       refresh: { [weak store] in
-        // A failed refresh is repeated at the next turn, and `snapshotAge` shows the error.
-        if let store, let view = store.openView { _ = try? store.refresh(view) }
+        // A failed refresh is repeated at a later turn, and `snapshotAge` shows the error.
+        guard let store, let view = store.openView else { return true }
+        return (try? store.refresh(view)) != nil
       })
   }
 

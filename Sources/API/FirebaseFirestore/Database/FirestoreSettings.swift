@@ -151,7 +151,8 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
 
   /// The time between the refreshes of a read-only database that has listeners or is followed, in seconds;
   /// by default a quarter of a second. Values outside one millisecond to one day are moved to the nearest of
-  /// these. Has no effect on a database that is open for writing.
+  /// these. While refreshes fail, the time doubles with each failure, up to 30 seconds. Has no effect on a
+  /// database that is open for writing.
   ///
   /// ```swift
   /// let settings = FirestoreSettings()
