@@ -24,6 +24,8 @@ final class Publications: Sendable {
     var queue: [Publication] = []
     /// Time of the last commit since the first observer; nil if there was none.
     var time: StoredTimestamp?
+    /// True from a change to the whole store until the observer takes it over.
+    var isReloadDue = false
     weak var observer: (any CommitObserver)?
     /// The collection id of each observed view, by the number of the view.
     var views: [Int: String] = [:]
@@ -48,10 +50,10 @@ final class Publications: Sendable {
   /// the snapshot.
   var position: UInt64 { commitCount.load(ordering: .acquiring) }
 
-  /// Time of the last commit. Nil if a commit is still queued, or if no commit was made since the first
-  /// observer.
+  /// Time of the last commit. Nil if the observer has not taken over all commits, or if no commit was made
+  /// since the first observer.
   var timeIfQueueIsEmpty: StoredTimestamp? {
-    state.withLock { isObserved && $0.queue.isEmpty ? $0.time : nil }
+    state.withLock { isObserved && $0.queue.isEmpty && !$0.isReloadDue ? $0.time : nil }
   }
 
   // MARK: Observers
@@ -103,10 +105,23 @@ final class Publications: Sendable {
     }
   }
 
-  /// Counts a change to the whole store as a commit, and drops the queued commits, which it includes.
-  func appendReload() {
+  /// Counts a change to the whole store as a commit, and drops the queued commits, which it includes. `time`
+  /// is the time of the last commit in the store. The observer must call `takeReload`.
+  func appendReload(at time: StoredTimestamp?) {
     commitCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
-    state.withLock { $0.queue = [] }
+    state.withLock { state in
+      state.queue = []
+      state.time = time
+      state.isReloadDue = true
+    }
+  }
+
+  /// Takes over a change to the whole store. Returns the time of the last commit.
+  func takeReload() -> StoredTimestamp? {
+    state.withLock { state in
+      state.isReloadDue = false
+      return state.time
+    }
   }
 
   /// Moves all queued commits to `commits`, and keeps the storage of `commits` for later ones. Returns the

@@ -179,6 +179,15 @@ extension DocumentStoreError {
     }
   }
 
+  /// Whether a read that failed with this error may succeed later: a system call failed, and no bytes are
+  /// known to be wrong.
+  var isTransient: Bool {
+    switch self {
+    case .full, .failed: true
+    default: false
+    }
+  }
+
   /// The document whose record cannot be decoded; nil for all other errors.
   var undecodable: DocumentPath? {
     if case .corrupted(let evidence) = self { evidence.undecodable } else { nil }

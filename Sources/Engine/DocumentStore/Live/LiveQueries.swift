@@ -37,6 +37,8 @@ final class LiveQueries: CommitObserver {
   private static let queueStorageMax = 64
 
   private let publications: Publications
+  /// Whether `runAgain` repeats queries whose reads failed. Otherwise, a failed read ends the listening.
+  private let repeatsFailedReads: Bool
   private let state = Locked(State())
   /// The number of times that a view offered a state to its listeners. Incremented under the lock before the
   /// offer, and read without the lock.
@@ -45,8 +47,12 @@ final class LiveQueries: CommitObserver {
   private let pauses: (any StorePauses)?
   private let recorder: Recorder?
 
-  init(_ publications: Publications, pauses: (any StorePauses)? = nil, recorder: Recorder? = nil) {
+  init(
+    _ publications: Publications, repeatsFailedReads: Bool = false, pauses: (any StorePauses)? = nil,
+    recorder: Recorder? = nil
+  ) {
     self.publications = publications
+    self.repeatsFailedReads = repeatsFailedReads
     self.pauses = pauses
     self.recorder = recorder
   }
@@ -158,7 +164,7 @@ final class LiveQueries: CommitObserver {
     }
   }
 
-  /// Loads a view in the background. An error is reported to the view's listeners, because no caller can
+  /// Loads a view in the background. A final error is reported to the view's listeners, because no caller can
   /// receive it.
   private func loadInBackground(_ id: String) {
     let loading = state.withLock { state in state.views[id].flatMap { $0.isLoading ? $0 : nil } }
@@ -166,8 +172,18 @@ final class LiveQueries: CommitObserver {
     do throws(DocumentStoreError) {
       try load(view)
     } catch {
-      state.withLock { fail(view, error, state: &$0) }
+      state.withLock { state in
+        // Another thread may have loaded the view meanwhile.
+        guard state.views[id] === view, view.isLoading else { return }
+        didFail(view, error, state: &state)
+      }
     }
+  }
+
+  /// Ends the listening to a query that failed, unless `runAgain` can repeat it.
+  private func didFail(_ view: LiveView, _ error: DocumentStoreError, state: inout State) {
+    guard repeatsFailedReads, error.isTransient else { return fail(view, error, state: &state) }
+    view.awaitRun()
   }
 
   private func fail(_ view: LiveView, _ error: DocumentStoreError, state: inout State) {
@@ -320,21 +336,43 @@ final class LiveQueries: CommitObserver {
     return hasReloaded
   }
 
-  /// Runs the queries of all views again, because the store has changed by more than queued commits.
-  func reload() {
+  // MARK: Running again
+
+  /// Marks all queries as outdated, because the store has changed by more than queued commits. Listeners keep
+  /// the state that they have until `runAgain`.
+  func invalidate() {
     state.withLock { state in
-      guard let source = state.source else { return }
-      for view in state.views.values.sorted(by: { $0.number < $1.number }) {
-        view.timeShown = state.time
+      let time = publications.takeReload()
+      for view in state.views.values {
+        if !view.isLoading { view.timeShown = state.time }
+        view.awaitRun()
+      }
+      state.time = time ?? state.time
+    }
+  }
+
+  /// Applies the published commits, and runs the queries that are outdated or whose last run could not read
+  /// the store. Throws the first transient error. Listeners of such a query keep the state that they have, and
+  /// the next call runs the query again. Any other error ends the listening.
+  func runAgain() throws(DocumentStoreError) {
+    let failure = state.withLock { state -> DocumentStoreError? in
+      _ = applyCommits(&state)
+      guard let source = state.source else { return nil }
+      var failure: DocumentStoreError?
+      for view in state.views.values.filter(\.awaitsRun).sorted(by: { $0.number < $1.number }) {
+        // The answer includes the commits of the backlog.
         view.restartLoading()
         do throws(DocumentStoreError) {
           try loadSynchronously(view, &state, source: source)
+          report(view, state.time)
         } catch {
-          fail(view, error, state: &state)
+          didFail(view, error, state: &state)
+          if view.awaitsRun { failure = failure ?? error }
         }
-        report(view, state.time)
       }
+      return failure
     }
+    if let failure { throw failure }
   }
 
   /// Refills a view whose limit needs more documents. The answer may include commits that have not been taken
@@ -345,7 +383,7 @@ final class LiveQueries: CommitObserver {
     do throws(DocumentStoreError) {
       try loadSynchronously(view, &state, source: source)
     } catch {
-      fail(view, error, state: &state)
+      didFail(view, error, state: &state)
     }
   }
 

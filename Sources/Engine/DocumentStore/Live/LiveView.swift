@@ -14,8 +14,10 @@ final class LiveView {
   /// Views are numbered in order of creation.
   let number: Int
   var listeners: [LiveListener] = []
-  /// True while the query runs; commits then go into the backlog.
+  /// True while the query runs or has to run again; commits then go into the backlog.
   private(set) var isLoading = true
+  /// True if the query has to run again and no thread has begun that.
+  private(set) var awaitsRun = false
   private var backlog: [(number: UInt64, change: PublishedChange)] = []
   private var backlogBytes = 0
   private var isBacklogLost = false
@@ -112,7 +114,14 @@ final class LiveView {
   /// delivered state.
   func restartLoading() {
     isLoading = true
+    awaitsRun = false
     clearBacklog()
+  }
+
+  /// Marks the view as loading, but leaves the query to `LiveQueries.runAgain`.
+  func awaitRun() {
+    restartLoading()
+    awaitsRun = true
   }
 
   /// Replaces the window with the answer to the query. The answer includes the commits up to `position`, and
@@ -130,6 +139,7 @@ final class LiveView {
       isLoading = true
       return false
     }
+    awaitsRun = false
     // Listeners that have received nothing get the whole state instead of changes.
     changes =
       limit == nil && wasNotified

@@ -22,33 +22,51 @@ extension DocumentStore {
   /// Nil if this store is not a reader.
   public var readerAge: ReaderAge? {
     guard let nanoseconds = bytes.nanosecondsSinceLook else { return nil }
-    let stamp = bytes.lastStamp
     return ReaderAge(
-      lastCommit: stamp == 0 ? nil : StoredTimestamp(microseconds: Int64(bitPattern: stamp)),
-      secondsSinceRefresh: Double(nanoseconds) / 1e9, bytesNotDurable: bytes.bytesNotDurable)
+      lastCommit: bytes.lastCommitTime, secondsSinceRefresh: Double(nanoseconds) / 1e9,
+      bytesNotDurable: bytes.bytesNotDurable)
   }
 
   /// Shows the commits that the writer has made and that are on stable storage. Returns whether there were
   /// any. Returns false for a store that is not a reader.
   ///
   /// Throws `notAStore` if the store was deleted, and `failedPrecondition` if another store or an older copy
-  /// of this one is in its place.
+  /// of this one is in its place. After an error, the store still shows one committed state, and the next
+  /// call tries again. That includes the queries of listeners: an error of a system call does not end them.
   @discardableResult
   public func refresh() throws(DocumentStoreError) -> Bool {
     guard options.isReadOnly else { return false }
-    return try refreshing.withLock { _ throws(DocumentStoreError) in
-      let followed = try translatingErrors { () throws(ByteStoreError) in try bytes.follow() }
-      switch followed {
-      case .commits(let commits):
-        guard !commits.isEmpty else { return false }
-        // A commit that cannot be applied on its own is part of a state that can be opened, or the open
-        // reports the damage.
-        do throws(DocumentStoreError) { try show(commits) } catch { try reopen() }
-        publications.notify()
-      case .mustReopen: try reopen()
-      }
-      return true
+    return try refreshing.withLock { state throws(DocumentStoreError) in try takeOver(&state) }
+  }
+
+  /// What a reader's refresh has left to the next one.
+  struct RefreshState {
+    /// Whether the settings are older than the commits that are shown.
+    var needsSettings = false
+  }
+
+  private func takeOver(_ state: inout RefreshState) throws(DocumentStoreError) -> Bool {
+    let taken = Result { () throws(DocumentStoreError) in try takeCommits(&state) }
+    // Also after an error, because some commits may have been applied before it.
+    publications.notify()
+    let caughtUp = Result { () throws(DocumentStoreError) in try catchUp(&state) }
+    let hasCommits = try taken.get()
+    try caughtUp.get()
+    return hasCommits
+  }
+
+  private func takeCommits(_ state: inout RefreshState) throws(DocumentStoreError) -> Bool {
+    let followed = try translatingErrors { () throws(ByteStoreError) in try bytes.follow() }
+    switch followed {
+    case .commits(let commits):
+      guard !commits.isEmpty else { return false }
+      if commits.contains(where: \.changesSettings) { state.needsSettings = true }
+      // A commit that cannot be applied on its own is part of a state that can be opened, or the open
+      // reports the damage.
+      do throws(DocumentStoreError) { try show(commits) } catch { try reopen(&state) }
+    case .mustReopen: try reopen(&state)
     }
+    return true
   }
 
   private func show(_ commits: [CommitBody]) throws(DocumentStoreError) {
@@ -61,10 +79,9 @@ extension DocumentStore {
       }
     }
     bytes.didApplyFollowed()
-    if commits.contains(where: \.changesSettings) { try readSettings() }
   }
 
-  private func reopen() throws(DocumentStoreError) {
+  private func reopen(_ state: inout RefreshState) throws(DocumentStoreError) {
     let layer = CommitLayer()
     let other = try translatingErrors { () throws(ByteStoreError) in
       let other = try bytes.reopened(upperLayer: layer)
@@ -73,14 +90,26 @@ extension DocumentStore {
     }
     // The other records are decoded with these shapes.
     self.layer.shapes.add(layer.shapes)
+    let time = other.lastCommitTime
     try pipeline.whileQuiescent {
       bytes.adopt(other) {
         self.layer.indexes.adopt(layer.indexes)
-        publications.appendReload()
+        publications.appendReload(at: time)
       }
     }
-    live.reload()
-    try readSettings()
+    live.invalidate()
+    state.needsSettings = true
+  }
+
+  /// Brings the listeners and the settings up to the commits that are shown. The next refresh repeats what
+  /// cannot be read now.
+  private func catchUp(_ state: inout RefreshState) throws(DocumentStoreError) {
+    let views = Result { () throws(DocumentStoreError) in try live.runAgain() }
+    if state.needsSettings {
+      try readSettings()
+      state.needsSettings = false
+    }
+    try views.get()
   }
 
   private func readSettings() throws(DocumentStoreError) {
@@ -88,6 +117,14 @@ extension DocumentStore {
     pipeline.withFeed { $0 = settings.feed }
     timeToLive.withLock { $0 = TimeToLiveState(policies: settings.policies) }
     for waker in feedWakers.withLock({ $0 }) { waker.waker?.wake() }
+  }
+}
+
+extension ByteStore {
+  /// The time of the last commit; nil if there is none.
+  fileprivate var lastCommitTime: StoredTimestamp? {
+    let stamp = lastStamp
+    return stamp == 0 ? nil : StoredTimestamp(microseconds: Int64(bitPattern: stamp))
   }
 }
 

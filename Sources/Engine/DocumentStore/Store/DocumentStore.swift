@@ -67,7 +67,7 @@ public final class DocumentStore: Sendable {
   /// Held while a feed consumer is registered, removed or moved, until the change is durable.
   let consumerChanges = Locked(Turn())
   /// Held while a reader takes over the writer's commits.
-  let refreshing = Locked(Turn())
+  let refreshing = Locked(RefreshState())
   let timeToLive: Locked<TimeToLiveState>
   let timeToLiveClock: TimeToLiveClock
   package let attachments = StoreAttachments()
@@ -95,7 +95,9 @@ public final class DocumentStore: Sendable {
     publications = layer.publications
     let indexBytesMax = options.automaticIndexBytesMax ?? IndexSet.standardBytesMax()
     layer.indexes.state.withLock { $0.automaticBytesMax = indexBytesMax }
-    live = LiveQueries(layer.publications, pauses: options.pauses, recorder: bytes.recorder)
+    live = LiveQueries(
+      layer.publications, repeatsFailedReads: options.isReadOnly, pauses: options.pauses,
+      recorder: bytes.recorder)
     live.setSource(self)
     startSweeping()
     removeFeedLeftovers()

@@ -1,0 +1,170 @@
+// Refreshes of a reader that fail halfway, and what listeners and the settings get from them.
+
+import ByteStore
+import Dispatch
+import Harness
+import Libc
+import Testing
+
+@testable import DocumentStore
+
+@Suite(.timeLimit(.minutes(5))) struct ReaderRefreshTests {
+  /// What a listener received: the numbers of the documents by id, or an error.
+  private enum Received: Equatable {
+    case state([String: Int64])
+    case failure
+  }
+
+  private let machine: SimulatedStore
+  private let files: InterceptedFileSystem
+  private let queue = DispatchQueue(label: "listeners")
+  private let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
+
+  private var writer: DocumentStore { machine.store }
+
+  init() throws {
+    machine = try SimulatedStore()
+    files = InterceptedFileSystem(base: machine.disk)
+  }
+
+  private func openReader() throws -> DocumentStore {
+    // Logs the sync of the last commits.
+    while writer.bytes.performMaintenance() {}
+    var options = DocumentStore.Options()
+    options.isReadOnly = true
+    let platform = Platform(
+      fileSystem: files, clock: SimulatedClock(), random: SimulatedRandomSource(seed: 2))
+    return try DocumentStore.open("/store", options: options, platform: platform)
+  }
+
+  private func set(_ id: String, _ number: Int64, in collection: String = "rooms") -> Mutation {
+    .set(path(collection, id), StoredMap([("n", .integer(number))]))
+  }
+
+  private func numbers(_ documents: some Sequence<StoredDocument>) -> [String: Int64] {
+    var numbers: [String: Int64] = [:]
+    for document in documents {
+      if case .integer(let number) = document.fields["n"] { numbers[document.path.id] = number }
+    }
+    return numbers
+  }
+
+  private func listen(_ reader: DocumentStore) throws -> Locked<[Received]> {
+    let received = Locked<[Received]>([])
+    _ = try reader.listen(to: rooms, on: queue) { result in
+      let new =
+        switch result {
+        case .success(let snapshot): Received.state(numbers(snapshot.documents))
+        case .failure: Received.failure
+        }
+      received.withLock { $0.append(new) }
+    }
+    return received
+  }
+
+  private func states(_ received: Locked<[Received]>) -> [Received] {
+    queue.sync {}
+    return received.withLock { $0 }
+  }
+
+  /// Makes reads of files with this prefix fail, once the reader shows a newer state than now.
+  private func failReads(of prefix: String, onceNewer reader: DocumentStore) {
+    let publications = reader.publications
+    let position = publications.position
+    files.interception.set { name throws(SystemFailure) in
+      guard name.hasPrefix(prefix), publications.position > position else { return }
+      throw SystemFailure(operation: "pread", path: name, code: EIO)
+    }
+  }
+
+  /// Commits, and moves the commits to segments, so that the reader has to capture the files again.
+  private func leaveBehind(_ mutations: [Mutation]) throws {
+    try writer.commit(mutations)
+    try writer.compact()
+  }
+
+  // MARK: After the files were captured again
+
+  @Test func aListenerSurvivesAReadThatFailsAfterACapture() throws {
+    try writer.commit([set("a", 1)])
+    let reader = try openReader()
+    let received = try listen(reader)
+    try leaveBehind([set("a", 2), set("b", 3)])
+    failReads(of: "segment", onceNewer: reader)
+    guard case .failed = failure(of: { try reader.refresh() }) else {
+      Issue.record("the refresh did not report the read")
+      return
+    }
+    guard case .failed = failure(of: { try reader.refresh() }) else {
+      Issue.record("the refresh did not try again")
+      return
+    }
+    #expect(states(received) == [.state(["a": 1])])
+    files.interception.set(nil)
+    #expect(try !reader.refresh(), "the commits were shown before")
+    #expect(states(received) == [.state(["a": 1]), .state(["a": 2, "b": 3])])
+    #expect(try numbers(reader.documents(rooms)) == ["a": 2, "b": 3])
+    try reader.close()
+  }
+
+  @Test func settingsThatCouldNotBeReadAreReadByTheNextRefresh() throws {
+    try writer.commit([set("a", 1)])
+    let reader = try openReader()
+    _ = try writer.feedConsumer("mirror")
+    try leaveBehind([set("a", 2)])
+    failReads(of: "segment", onceNewer: reader)
+    guard case .failed = failure(of: { try reader.refresh() }) else {
+      Issue.record("the refresh did not report the read")
+      return
+    }
+    #expect(reader.feedConsumers == [])
+    files.interception.set(nil)
+    #expect(try !reader.refresh())
+    #expect(reader.feedConsumers == ["mirror"])
+    try reader.close()
+  }
+
+  @Test func theStateAfterACaptureHasTheTimeOfItsLastCommit() throws {
+    try writer.commit([set("a", 1)])
+    let reader = try openReader()
+    let times = Locked<[StoredTimestamp?]>([])
+    _ = try reader.listen(to: rooms, on: queue) { result in
+      guard case .success(let snapshot) = result else { return }
+      times.withLock { $0.append(snapshot.time) }
+    }
+    let time = try writer.commit([set("a", 2)])
+    try writer.compact()
+    try reader.refresh()
+    queue.sync {}
+    #expect(times.withLock { $0.last } == time)
+    #expect(reader.readerAge?.lastCommit == time)
+    try reader.close()
+  }
+
+  // MARK: Between two commits
+
+  /// The second commit cannot be applied, and the files cannot be captured. The first one stays visible.
+  @Test func listenersHearOfTheCommitsBeforeAnError() throws {
+    try writer.commit([set("x", 1, in: "halls")])
+    try writer.compact()
+    try writer.commit([set("a", 1)])
+    let reader = try openReader()
+    let received = try listen(reader)
+    try writer.commit([set("a", 2)])
+    try writer.commit([set("x", 2, in: "halls")])
+    while writer.bytes.performMaintenance() {}
+    // Only the second commit reads a segment.
+    failReads(of: "", onceNewer: reader)
+    guard case .failed = failure(of: { try reader.refresh() }) else {
+      Issue.record("the refresh did not report the read")
+      return
+    }
+    #expect(states(received) == [.state(["a": 1]), .state(["a": 2])])
+    files.interception.set(nil)
+    #expect(try reader.refresh())
+    #expect(states(received) == [.state(["a": 1]), .state(["a": 2])])
+    #expect(try reader.document(at: path("halls", "x"))?.fields["n"] == .integer(2))
+    try reader.checkInvariants()
+    try reader.close()
+  }
+}
