@@ -8,11 +8,12 @@ struct InterceptedFileSystem: FileSystem {
   let interception = Interception()
 
   final class Interception: Sendable {
-    typealias Check = @Sendable (_ name: String) throws(SystemFailure) -> Void
+    typealias Check = @Sendable (_ call: String) throws(SystemFailure) -> Void
 
     private let check = Locked<Check?>(nil)
 
-    /// Calls `check` with the name of the file before each open and each read; nil ends that.
+    /// Calls `check` before each open and each read, with a text such as `open MANIFEST` or
+    /// `read log-0000000001`; nil ends that.
     func set(_ check: Check?) {
       let old = self.check.withLock { current in
         defer { current = check }
@@ -22,8 +23,8 @@ struct InterceptedFileSystem: FileSystem {
       withExtendedLifetime(old) {}
     }
 
-    fileprivate func run(_ name: String) throws(SystemFailure) {
-      if let check = check.withLock({ $0 }) { try check(name) }
+    fileprivate func run(_ call: String) throws(SystemFailure) {
+      if let check = check.withLock({ $0 }) { try check(call) }
     }
   }
 
@@ -47,7 +48,7 @@ private struct InterceptedDirectory: OpenDirectory {
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile { try base.createFile(name) }
 
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
-    try interception.run(name)
+    try interception.run("open \(name)")
     return InterceptedFile(base: try base.openFile(name, access), name: name, interception: interception)
   }
 
@@ -80,7 +81,7 @@ private struct InterceptedFile: OpenFile {
   func size() throws(SystemFailure) -> UInt64 { try base.size() }
 
   func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
-    try interception.run(name)
+    try interception.run("read \(name)")
     return try base.read(into: &buffer, at: offset)
   }
 

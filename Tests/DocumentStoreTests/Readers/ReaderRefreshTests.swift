@@ -59,6 +59,7 @@ import Testing
         }
       received.withLock { $0.append(new) }
     }
+    queue.sync {}
     return received
   }
 
@@ -67,14 +68,19 @@ import Testing
     return received.withLock { $0 }
   }
 
+  /// Makes reads of files with this prefix fail while `condition` holds.
+  private func failReads(of prefix: String, while condition: @escaping @Sendable () -> Bool = { true }) {
+    files.interception.set { call throws(SystemFailure) in
+      guard call.hasPrefix("read \(prefix)"), condition() else { return }
+      throw SystemFailure(operation: "pread", path: call, code: EIO)
+    }
+  }
+
   /// Makes reads of files with this prefix fail, once the reader shows a newer state than now.
   private func failReads(of prefix: String, onceNewer reader: DocumentStore) {
     let publications = reader.publications
     let position = publications.position
-    files.interception.set { name throws(SystemFailure) in
-      guard name.hasPrefix(prefix), publications.position > position else { return }
-      throw SystemFailure(operation: "pread", path: name, code: EIO)
-    }
+    failReads(of: prefix) { publications.position > position }
   }
 
   /// Commits, and moves the commits to segments, so that the reader has to capture the files again.
@@ -138,6 +144,23 @@ import Testing
     queue.sync {}
     #expect(times.withLock { $0.last } == time)
     #expect(reader.readerAge?.lastCommit == time)
+    try reader.close()
+  }
+
+  /// A reader keeps only open files, so that a segment which is not opened then could never be opened.
+  @Test func aCaptureFailsIfASegmentCannotBeOpened() throws {
+    try writer.commit([set("a", 1)])
+    let reader = try openReader()
+    try leaveBehind([set("a", 2)])
+    failReads(of: "segment")
+    guard case .failed = failure(of: { try reader.refresh() }) else {
+      Issue.record("the refresh did not report the read")
+      return
+    }
+    #expect(try numbers(reader.documents(rooms)) == ["a": 1])
+    files.interception.set(nil)
+    #expect(try reader.refresh())
+    #expect(try numbers(reader.documents(rooms)) == ["a": 2])
     try reader.close()
   }
 

@@ -61,7 +61,12 @@ extension ByteStore {
     }
     var opened = try read(
       protected, durability, lock: NoLock(), options: options, platform: capturedPlatform)
-    for use in opened.table.frozen().segments { _ = try? use?.segment.open() }
+    for use in opened.table.frozen().segments {
+      // A segment that is not open after the release stays unreadable. Damage is reported by its reads.
+      do throws(ByteStoreError) { _ = try use?.segment.open() } catch {
+        guard error.isDamage else { throw error }
+      }
+    }
     captured.directory.release()
     opened.reader = ReaderState(
       directory: directory, platform: platform, presence: presence,
