@@ -100,6 +100,7 @@ import Testing
       received.withLock { $0.append(new) }
     }
     _ = try live.listen(query, listener)
+    queue.sync {}
     return received
   }
 
@@ -113,6 +114,7 @@ import Testing
     let live = makeLive(source)
     let received = try listen(query(), live)
     source.deleteFirst(1, at: timestamp(2))
+    queue.sync {}
     source.replace(with: 5..<7, at: timestamp(3))
     let late = try listen(query(), live)
     live.invalidate()
@@ -133,6 +135,7 @@ import Testing
     let live = makeLive(source)
     let received = try listen(query(), live)
     source.deleteFirst(1, at: timestamp(2))
+    queue.sync {}
     source.replace(with: 5..<8, at: timestamp(3))
     live.invalidate()
     source.fail(with: transient)
