@@ -2,6 +2,7 @@
 
 #if os(Linux)
 import Foundation
+import Harness
 import Libc
 import Testing
 
@@ -32,7 +33,7 @@ import Testing
     try store.put([1], for: "key")
     let parent = getpid()
     let half = try store.enqueue(Batch())
-    let answers = try inChild {
+    let answers = try ForkedChild.result {
       var answers = Answers()
       let forked = ByteStoreError.forked(directory: folder)
       if error({ () throws(ByteStoreError) in try store.put([2], for: "key") }) == forked {
@@ -69,12 +70,12 @@ import Testing
     let store = try ByteStore.open(folder, options: options)
     try store.put([1], for: "key")
     try store.close()
-    // Like `inChild`, but the child is forked before the store is closed.
+    // Like `ForkedChild.result`, but the child is forked before the store is closed.
     for _ in 0..<20 {
       let store = try ByteStore.open(folder, options: options)
       var pipes: [Int32] = [0, 0]
       try #require(pipe(&pipes) == 0)
-      let child = try fork {
+      let child = try ForkedChild.start {
         var byte: UInt8 = 0
         // Waits for the parent's signal.
         _ = read(pipes[0], &byte, 1)
@@ -88,7 +89,7 @@ import Testing
       _ = write(pipes[1], &byte, 1)
       close(pipes[0])
       close(pipes[1])
-      guard let status = wait(for: child) else { continue }
+      guard let status = ForkedChild.wait(for: child) else { continue }
       try #require(status == 0)
       return
     }
@@ -101,7 +102,7 @@ import Testing
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("dugout-mask-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let result = try inChild {
+    let result = try ForkedChild.result {
       umask(mask)
       var options = ByteStore.Options()
       options.maintenance = .manual
@@ -130,39 +131,6 @@ import Testing
     } catch {
       return error
     }
-  }
-
-  /// Returns the result of `body` in a child. Another test thread may hold a lock of the Swift runtime
-  /// at the fork, for which the child would wait forever. An alarm ends such a child, and another one is
-  /// forked.
-  private func inChild(_ body: () -> Int32) throws -> Int32 {
-    for _ in 0..<20 {
-      if let status = wait(for: try fork(body)) { return status }
-    }
-    throw POSIXError(.ETIMEDOUT)
-  }
-
-  private func fork(_ body: () -> Int32) throws -> pid_t {
-    typealias Fork = @convention(c) () -> pid_t
-    let symbol = try #require(dlsym(nil, "fork"))
-    let fork = unsafeBitCast(symbol, to: Fork.self)
-    let child = fork()
-    guard child == 0 else { return child }
-    // The test threads block signals.
-    signal(SIGALRM, SIG_DFL)
-    var alarms = sigset_t()
-    sigemptyset(&alarms)
-    sigaddset(&alarms, SIGALRM)
-    pthread_sigmask(SIG_UNBLOCK, &alarms, nil)
-    alarm(3)
-    _exit(body())
-  }
-
-  /// Waits for the child. Returns its result, or nil if the alarm ended the child.
-  private func wait(for child: pid_t) -> Int32? {
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    return status & 0x7F == 0 ? status >> 8 & 0xFF : nil
   }
 }
 #endif
