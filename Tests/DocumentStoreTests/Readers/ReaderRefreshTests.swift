@@ -190,4 +190,56 @@ import Testing
     try reader.checkInvariants()
     try reader.close()
   }
+
+  // MARK: The end of a reader
+
+  @Test func aCloseWaitsForARefresh() throws {
+    try writer.commit([set("a", 1)])
+    let reader = try openReader()
+    try writer.commit([set("a", 2)])
+    while writer.bytes.performMaintenance() {}
+    let closing = DispatchGroup()
+    closing.enter()
+    let hasBegun = Locked(false)
+    files.interception.set { _ throws(SystemFailure) in
+      let isFirst = hasBegun.withLock { hasBegun in
+        defer { hasBegun = true }
+        return !hasBegun
+      }
+      guard isFirst else { return }
+      DispatchQueue(label: "close").async {
+        try? reader.close()
+        closing.leave()
+      }
+      // Without the wait, the close has begun by the end of this time.
+      _ = closing.wait(timeout: .now() + 0.2)
+    }
+    #expect(try reader.refresh(), "the refresh is complete")
+    closing.wait()
+    files.interception.set(nil)
+    guard case .closed = failure(of: { try reader.refresh() }) else {
+      Issue.record("a closed reader was refreshed")
+      return
+    }
+  }
+
+  #if os(Linux)
+  /// The child is forked in the middle of a refresh, whose locks stay held in the child.
+  @Test func aForkedChildIsRefusedAtOnce() throws {
+    try writer.commit([set("a", 1)])
+    let reader = try openReader()
+    let result = Locked<Int32?>(nil)
+    files.interception.set { [files] _ throws(SystemFailure) in
+      files.interception.set(nil)
+      let status = try? ForkedChild.result {
+        guard case .closed = failure(of: { try reader.refresh() }) else { return 1 }
+        return (try? reader.close()) == nil ? 2 : 0
+      }
+      result.withLock { $0 = status }
+    }
+    try reader.refresh()
+    #expect(result.withLock { $0 } == 0)
+    try reader.close()
+  }
+  #endif
 }

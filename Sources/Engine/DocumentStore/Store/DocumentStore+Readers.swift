@@ -36,13 +36,25 @@ extension DocumentStore {
   @discardableResult
   public func refresh() throws(DocumentStoreError) -> Bool {
     guard options.isReadOnly else { return false }
-    return try refreshing.withLock { state throws(DocumentStoreError) in try takeOver(&state) }
+    // This check comes before any lock is acquired: in a forked child, a lock may stay held forever.
+    guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: path)) }
+    return try refreshing.withLock { state throws(DocumentStoreError) in
+      guard !state.hasEnded else { throw DocumentStoreError(.closed(directory: path)) }
+      return try takeOver(&state)
+    }
   }
 
   /// What a reader's refresh has left to the next one.
   struct RefreshState {
     /// Whether the settings are older than the commits that are shown.
     var needsSettings = false
+    var hasEnded = false
+  }
+
+  /// Waits for a refresh in progress. Later ones throw `closed`.
+  func endRefreshes() {
+    guard options.isReadOnly, !bytes.isForked else { return }
+    refreshing.withLock { $0.hasEnded = true }
   }
 
   private func takeOver(_ state: inout RefreshState) throws(DocumentStoreError) -> Bool {
@@ -115,7 +127,7 @@ extension DocumentStore {
   private func readSettings() throws(DocumentStoreError) {
     let settings = try translatingErrors { () throws(ByteStoreError) in try Settings(of: bytes) }
     pipeline.withFeed { $0 = settings.feed }
-    timeToLive.withLock { $0 = TimeToLiveState(policies: settings.policies) }
+    timeToLive.withLock { $0.policies = settings.policies }
     for waker in feedWakers.withLock({ $0 }) { waker.waker?.wake() }
   }
 }

@@ -185,6 +185,7 @@ public final class DocumentStore: Sendable {
     live.end()
     locks.close()
     stopSweeping()
+    endRefreshes()
     try translatingErrors { () throws(ByteStoreError) in try bytes.close() }
   }
 
