@@ -134,6 +134,23 @@ import Testing
     #expect(reader.snapshotAge == nil)
   }
 
+  /// The instances share one store, so a refresh of one of them is a refresh of all.
+  @Test func aSuccessOfAnotherInstanceEndsAFailure() async throws {
+    let shop = Shop()
+    try await shop.write(["orders/1": 1])
+    let (first, second) = (try shop.reader(), try shop.reader())
+    let away = shop.folder.appendingPathExtension("away")
+    defer { try? FileManager.default.removeItem(at: away) }
+    try FileManager.default.moveItem(at: shop.folder.appendingPathComponent("MANIFEST"), to: away)
+    #expect(await code { try await first.refresh() } == .failedPrecondition)
+    #expect(first.snapshotAge?.failure != nil && second.snapshotAge?.failure != nil)
+    try FileManager.default.moveItem(at: away, to: shop.folder.appendingPathComponent("MANIFEST"))
+    try await second.refresh()
+    #expect(first.snapshotAge?.failure == nil && second.snapshotAge?.failure == nil)
+    try await first.terminate()
+    try await second.terminate()
+  }
+
   // MARK: Following
 
   @Test func aListenerFollowsTheWriter() async throws {

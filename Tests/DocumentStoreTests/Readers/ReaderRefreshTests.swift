@@ -17,6 +17,7 @@ import Testing
 
   private let machine: SimulatedStore
   private let files: InterceptedFileSystem
+  private let clock = SimulatedClock()
   private let queue = DispatchQueue(label: "listeners")
   private let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
 
@@ -27,13 +28,13 @@ import Testing
     files = InterceptedFileSystem(base: machine.disk)
   }
 
-  private func openReader() throws -> DocumentStore {
+  private func openReader(_ instruments: RecordedInstruments? = nil) throws -> DocumentStore {
     // Logs the sync of the last commits.
     while writer.bytes.performMaintenance() {}
     var options = DocumentStore.Options()
     options.isReadOnly = true
-    let platform = Platform(
-      fileSystem: files, clock: SimulatedClock(), random: SimulatedRandomSource(seed: 2))
+    options.instruments = instruments
+    let platform = Platform(fileSystem: files, clock: clock, random: SimulatedRandomSource(seed: 2))
     return try DocumentStore.open("/store", options: options, platform: platform)
   }
 
@@ -188,6 +189,38 @@ import Testing
     #expect(states(received) == [.state(["a": 1]), .state(["a": 2])])
     #expect(try reader.document(at: path("halls", "x"))?.fields["n"] == .integer(2))
     try reader.checkInvariants()
+    try reader.close()
+  }
+
+  // MARK: Failures
+
+  @Test func aFailureIsToldOnceUntilARefreshSucceeds() throws {
+    try writer.commit([set("a", 1)])
+    let instruments = RecordedInstruments()
+    let reader = try openReader(instruments)
+    instruments.forget()
+    try reader.refresh()
+    #expect(reader.readerAge?.failure == nil && instruments.events == [])
+    failReads(of: "MANIFEST")
+    var failures: [DocumentStoreError?] = []
+    for _ in 0..<3 {
+      failures.append(failure(of: { try reader.refresh() }))
+      clock.advance(nanoseconds: 2_000_000_000)
+    }
+    #expect(reader.readerAge?.failure != nil && reader.readerAge?.failure == failures.last)
+    #expect(reader.readerAge?.secondsSinceRefresh == 6)
+    #expect(instruments.eventNames == [.refreshFailed])
+    #expect(instruments.events.first?["error"] == .text(try #require(failures.first??.description)))
+    files.interception.set(nil)
+    try reader.refresh()
+    #expect(reader.readerAge?.failure == nil && reader.readerAge?.secondsSinceRefresh == 0)
+    try reader.refresh()
+    #expect(instruments.eventNames == [.refreshFailed, .refreshRecovered])
+    #expect(instruments.events.last?["seconds"] == .seconds(6))
+    failReads(of: "MANIFEST")
+    _ = failure(of: { try reader.refresh() })
+    #expect(instruments.eventNames.last == .refreshFailed)
+    files.interception.set(nil)
     try reader.close()
   }
 

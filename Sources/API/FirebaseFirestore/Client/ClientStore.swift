@@ -56,8 +56,6 @@ package final class ClientStore: Sendable {
     var isClosed = false
     /// The error of the last attempt to open the store; nil if that attempt succeeded or there was none.
     var openFailure: OpenFailure?
-    /// The error of the last refresh; nil if it succeeded or there was none.
-    var refreshFailure: DocumentStoreError?
     /// The number of listener registrations on the acknowledgement queue, plus the number of acknowledgements
     /// that wait after them.
     var waitingAcknowledgements = 0
@@ -144,18 +142,6 @@ package final class ClientStore: Sendable {
     guard case .readOnly(let path) = opening.place else { return }
     throw FirestoreErrors.readOnly(path)
   }
-
-  /// Makes visible what the writer of a read-only store has committed. Returns whether there was anything.
-  func refresh(_ view: LocalView) throws(DocumentStoreError) -> Bool {
-    let result = Result { () throws(DocumentStoreError) in try view.store.refresh() }
-    state.withLock { state in
-      state.refreshFailure = if case .failure(let error) = result { error } else { nil }
-    }
-    return try result.get()
-  }
-
-  /// The error of the last refresh; nil if it succeeded or there was none.
-  var refreshFailure: DocumentStoreError? { state.withLock { $0.refreshFailure } }
 
   /// The error of the last attempt to open the store; nil if that attempt succeeded or there was none.
   var openFailure: OpenFailure? { state.withLock { $0.openFailure } }

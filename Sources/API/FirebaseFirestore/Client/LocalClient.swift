@@ -44,7 +44,7 @@ final class LocalClient: FirestoreClient {
       refresh: { [weak store] in
         // A failed refresh is repeated at a later turn, and `snapshotAge` shows the error.
         guard let store, let view = store.openView else { return true }
-        return (try? store.refresh(view)) != nil
+        return (try? view.store.refresh()) != nil
       })
   }
 

@@ -17,7 +17,7 @@ public struct FirestoreSnapshotAge: Hashable, Sendable, Codable {
   /// stable storage yet.
   public let pendingByteCount: UInt64
   /// The error of the last refresh as a sentence; nil if it succeeded. While refreshes fail, the database
-  /// shows the state of the last one that succeeded.
+  /// continues to show a committed state.
   public let failure: String?
 }
 
@@ -29,19 +29,20 @@ extension Firestore {
   /// a tenth of a second after the commit if no other commit follows.
   ///
   /// Throws `failedPrecondition` if the database was deleted. Throws `dataLoss` if it is damaged, and if
-  /// another database or an older copy of this one is in its place. After an error, the state that was shown
-  /// before stays visible. Returns false for a database that is open for writing.
+  /// another database or an older copy of this one is in its place. After an error, the database continues
+  /// to show a committed state, and the next refresh tries again. Returns false for a database that is open
+  /// for writing.
   @discardableResult
   public func refresh() throws -> Bool {
     let store = try livingClient().store
-    return try store.readBlocking(after: 0) { view throws(DocumentStoreError) in try store.refresh(view) }
+    return try store.readBlocking(after: 0) { view throws(DocumentStoreError) in try view.store.refresh() }
   }
 
   /// Shows what the writer has committed since the last refresh, like the blocking form.
   @discardableResult
   nonisolated(nonsending) public func refresh() async throws -> Bool {
     let store = try livingClient().store
-    return try await store.performed { view throws(DocumentStoreError) in try store.refresh(view) }
+    return try await store.performed { view throws(DocumentStoreError) in try view.store.refresh() }
   }
 
   /// Follows the writer of a read-only database until the registration is removed, so that reads without
@@ -60,12 +61,10 @@ extension Firestore {
   /// The age of the state that a read-only database shows; nil for a database that is not open or is open
   /// for writing. Does not wait for the disk.
   public var snapshotAge: FirestoreSnapshotAge? {
-    guard let store = existingClient.client?.store, let age = store.openView?.store.readerAge else {
-      return nil
-    }
+    guard let age = existingClient.client?.store.openView?.store.readerAge else { return nil }
     return FirestoreSnapshotAge(
       lastCommit: age.lastCommit.map { Timestamp($0).dateValue() },
       secondsSinceRefresh: age.secondsSinceRefresh, pendingByteCount: age.bytesNotDurable,
-      failure: store.refreshFailure.map { FirestoreErrors.translate($0).localizedDescription })
+      failure: age.failure.map { FirestoreErrors.translate($0).localizedDescription })
   }
 }

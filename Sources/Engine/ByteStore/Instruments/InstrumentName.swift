@@ -49,6 +49,10 @@ extension InstrumentName {
   /// A write failed with an unknown outcome, and the database accepts no more writes until it is opened
   /// again. Fields: `error`.
   public static let storePoisoned = InstrumentName("store.poisoned")
+  /// A refresh of a reader failed. Sent once, until a refresh succeeds. Fields: `error`.
+  public static let refreshFailed = InstrumentName("refresh.failed")
+  /// A refresh of a reader succeeded after one that failed. Fields: `seconds`.
+  public static let refreshRecovered = InstrumentName("refresh.recovered")
   /// A listener was added. Fields: `collection`, `listeners`.
   public static let listenerAdded = InstrumentName("listener.added")
   /// A listener was removed. Fields: `listeners`.
@@ -72,7 +76,8 @@ extension InstrumentName {
   public static let events: [InstrumentName] = [
     databaseOpened, recoveryDropped, databaseClosed, walRotated, flushStarted, flushFinished, flushFailed,
     compactionFinished, commitSlow, querySlow, writeFailed, diskFull, diskRecovered, storePoisoned,
-    listenerAdded, listenerRemoved, syncConnected, syncDisconnected, syncWriteRejected, backupStarted,
+    refreshFailed, refreshRecovered, listenerAdded, listenerRemoved, syncConnected, syncDisconnected,
+    syncWriteRejected, backupStarted,
     backupProgress, backupFinished, backupFailed,
   ]
 }

@@ -17,14 +17,16 @@ extension DocumentStore {
     /// The size of commits that the writer has logged and that are not shown, because they are not known to
     /// be on stable storage. While a writer is at work, the next refresh shows them.
     public var bytesNotDurable: UInt64
+    /// The error of the last refresh; nil if it succeeded or there was none.
+    public var failure: DocumentStoreError?
   }
 
-  /// Nil if this store is not a reader.
+  /// Nil if this store is not a reader. Does not wait for the disk.
   public var readerAge: ReaderAge? {
     guard let nanoseconds = bytes.nanosecondsSinceLook else { return nil }
     return ReaderAge(
       lastCommit: bytes.lastCommitTime, secondsSinceRefresh: Double(nanoseconds) / 1e9,
-      bytesNotDurable: bytes.bytesNotDurable)
+      bytesNotDurable: bytes.bytesNotDurable, failure: failedRefreshes.withLock { $0?.error })
   }
 
   /// Shows the commits that the writer has made and that are on stable storage. Returns whether there were
@@ -38,9 +40,46 @@ extension DocumentStore {
     guard options.isReadOnly else { return false }
     // This check comes before any lock is acquired: in a forked child, a lock may stay held forever.
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: path)) }
-    return try refreshing.withLock { state throws(DocumentStoreError) in
+    let (result, before, now) = try refreshing.withLock { state throws(DocumentStoreError) in
       guard !state.hasEnded else { throw DocumentStoreError(.closed(directory: path)) }
-      return try takeOver(&state)
+      let result = Result { () throws(DocumentStoreError) in try takeOver(&state) }
+      let (before, now) = note(result)
+      return (result, before, now)
+    }
+    send(before, now)
+    return try result.get()
+  }
+
+  /// Refreshes that failed, without a success in between.
+  struct FailedRefreshes {
+    /// The error of the last one.
+    var error: DocumentStoreError
+    /// The monotonic time of the first one.
+    var since: UInt64
+  }
+
+  private func note(
+    _ result: Result<Bool, DocumentStoreError>
+  ) -> (before: FailedRefreshes?, now: FailedRefreshes?) {
+    failedRefreshes.withLock { failed in
+      let before = failed
+      switch result {
+      case .success: failed = nil
+      case .failure(let error):
+        failed = FailedRefreshes(error: error, since: before?.since ?? clock.monotonicNanoseconds())
+      }
+      return (before, failed)
+    }
+  }
+
+  /// Reports the first failure, and the first success after failures.
+  private func send(_ before: FailedRefreshes?, _ now: FailedRefreshes?) {
+    if before == nil, let now {
+      bytes.recorder.emit(.refreshFailed, .warning, fields: [.init("error", .error(now.error))])
+    } else if let before, now == nil {
+      let nanoseconds = clock.monotonicNanoseconds() &- before.since
+      bytes.recorder.emit(
+        .refreshRecovered, .info, fields: [.init("seconds", .nanoseconds(nanoseconds))])
     }
   }
 

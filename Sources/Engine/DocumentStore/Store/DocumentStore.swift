@@ -68,6 +68,8 @@ public final class DocumentStore: Sendable {
   let consumerChanges = Locked(Turn())
   /// Held while a reader takes over the writer's commits.
   let refreshing = Locked(RefreshState())
+  /// The refreshes of a reader that failed since the last one that succeeded; nil if there are none.
+  let failedRefreshes = Locked<FailedRefreshes?>(nil)
   let timeToLive: Locked<TimeToLiveState>
   let timeToLiveClock: TimeToLiveClock
   package let attachments = StoreAttachments()
