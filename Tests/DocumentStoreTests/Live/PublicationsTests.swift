@@ -61,6 +61,17 @@ import Testing
     #expect(takenNumbers() == [])
   }
 
+  /// A listener that joins meanwhile still gets the old state, so the new time must not be visible.
+  @Test func aReloadReplacesTheQueueAndItsTimeIsHiddenUntilItIsTaken() {
+    observe(number: 1)
+    publish(1)
+    publications.appendReload(at: timestamp(7))
+    #expect(publications.position == 2 && takenNumbers() == [])
+    #expect(publications.timeIfQueueIsEmpty == nil)
+    #expect(publications.takeReload() == timestamp(7))
+    #expect(publications.timeIfQueueIsEmpty == timestamp(7))
+  }
+
   @Test func nothingIsQueuedAfterTheLastViewHasLeft() {
     observe(number: 5)
     observe(number: 6)

@@ -219,7 +219,7 @@ final class LocalClient: FirestoreClient {
 
   func addListener() -> Listening {
     let listening = listeners.add()
-    // In this order: the follower then finds the listener, or it has not begun.
+    // In this order, because the turn that this schedules ends the following if there is no listener.
     follower?.begin()
     return listening
   }

@@ -50,43 +50,11 @@ extension DocumentStore {
     return try result.get()
   }
 
-  /// Refreshes that failed, without a success in between.
-  struct FailedRefreshes {
-    /// The error of the last one.
-    var error: DocumentStoreError
-    /// The monotonic time of the first one.
-    var since: UInt64
-  }
-
-  private func note(
-    _ result: Result<Bool, DocumentStoreError>
-  ) -> (before: FailedRefreshes?, now: FailedRefreshes?) {
-    failedRefreshes.withLock { failed in
-      let before = failed
-      switch result {
-      case .success: failed = nil
-      case .failure(let error):
-        failed = FailedRefreshes(error: error, since: before?.since ?? clock.monotonicNanoseconds())
-      }
-      return (before, failed)
-    }
-  }
-
-  /// Reports the first failure, and the first success after failures.
-  private func send(_ before: FailedRefreshes?, _ now: FailedRefreshes?) {
-    if before == nil, let now {
-      bytes.recorder.emit(.refreshFailed, .warning, fields: [.init("error", .error(now.error))])
-    } else if let before, now == nil {
-      let nanoseconds = clock.monotonicNanoseconds() &- before.since
-      bytes.recorder.emit(
-        .refreshRecovered, .info, fields: [.init("seconds", .nanoseconds(nanoseconds))])
-    }
-  }
-
   /// What a reader's refresh has left to the next one.
   struct RefreshState {
     /// Whether the settings are older than the commits that are shown.
     var needsSettings = false
+    /// Whether the store is closed or about to be.
     var hasEnded = false
   }
 
@@ -95,6 +63,8 @@ extension DocumentStore {
     guard options.isReadOnly, !bytes.isForked else { return }
     refreshing.withLock { $0.hasEnded = true }
   }
+
+  // MARK: Steps
 
   private func takeOver(_ state: inout RefreshState) throws(DocumentStoreError) -> Bool {
     let taken = Result { () throws(DocumentStoreError) in try takeCommits(&state) }
@@ -168,6 +138,42 @@ extension DocumentStore {
     pipeline.withFeed { $0 = settings.feed }
     timeToLive.withLock { $0.policies = settings.policies }
     for waker in feedWakers.withLock({ $0 }) { waker.waker?.wake() }
+  }
+
+  // MARK: Failures
+
+  /// Refreshes that failed, without a success in between.
+  struct FailedRefreshes {
+    /// The error of the last one.
+    var error: DocumentStoreError
+    /// The monotonic time of the first one.
+    var since: UInt64
+  }
+
+  /// Returns the failures before and after a refresh.
+  private func note(
+    _ result: Result<Bool, DocumentStoreError>
+  ) -> (before: FailedRefreshes?, now: FailedRefreshes?) {
+    failedRefreshes.withLock { failed in
+      let before = failed
+      switch result {
+      case .success: failed = nil
+      case .failure(let error):
+        failed = FailedRefreshes(error: error, since: before?.since ?? clock.monotonicNanoseconds())
+      }
+      return (before, failed)
+    }
+  }
+
+  /// Reports the first failure, and the first success after failures.
+  private func send(_ before: FailedRefreshes?, _ now: FailedRefreshes?) {
+    if before == nil, let now {
+      bytes.recorder.emit(.refreshFailed, .warning, fields: [.init("error", .error(now.error))])
+    } else if let before, now == nil {
+      let nanoseconds = clock.monotonicNanoseconds() &- before.since
+      bytes.recorder.emit(
+        .refreshRecovered, .info, fields: [.init("seconds", .nanoseconds(nanoseconds))])
+    }
   }
 }
 
