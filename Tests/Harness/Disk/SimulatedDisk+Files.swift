@@ -189,6 +189,7 @@ private struct SimulatedReaderLock: ReaderLock {
     self.disk = disk
   }
 
+  func mark() -> Bool { true }
   func isShared() -> Bool { false }
   func share() -> Bool { true }
   func mayHaveWriter() -> Bool { disk.withState { $0.image.locked[~directory] != nil } }

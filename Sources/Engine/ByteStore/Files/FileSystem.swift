@@ -56,6 +56,9 @@ package protocol DirectoryLock: Sendable {
 
 /// The lock that readers share while a writer uses the store. It never makes the writer wait.
 package protocol ReaderLock: Sendable {
+  /// Marks the store as open for writing, until `release()` or the death of the process. Called by the
+  /// writer. Returns false if a later call may succeed. Returns true also where the system has no such marks.
+  func mark() -> Bool
   /// Whether a reader shares the lock. Called by the writer.
   func isShared() -> Bool
   /// Shares the lock until `release()` or the death of the process. Returns false if the lock cannot be
@@ -97,6 +100,7 @@ extension OpenDirectory {
 }
 
 private struct NoReaderLock: ReaderLock {
+  func mark() -> Bool { true }
   func isShared() -> Bool { false }
   func share() -> Bool { true }
   func mayHaveWriter() -> Bool { true }
