@@ -1,4 +1,16 @@
 // The position of a reader in the files of a writer, and how it moves from log to log.
+//
+// Without a writer, a reader makes the last commits of a log durable itself:
+//
+//   1. read      the frames after the position
+//   2. ask       for the writer's mark again, because a writer may have started meanwhile
+//   3. sync      the log, if a commit is not known to be durable
+//   4. take      the frames of step 1. The sync says nothing about frames that were written after that step.
+//
+// A failed sync is final for this log. The system may have dropped the bytes and may report the next sync as a
+// success (docs/reliability.md, F4).
+
+import Libc
 
 /// The position of a reader in the writer's files.
 struct ReaderState {
@@ -21,11 +33,19 @@ struct ReaderState {
   var lookedAt: UInt64
 }
 
-/// How a reader learns whether a writer has the store open.
+/// How a reader learns whether a writer has the store open, and how it replaces the syncs of a writer that has
+/// ended.
 struct WriterPresence {
   /// Shared by this reader, and marked by the writer; nil if no writer of this release has created the file,
   /// or if it cannot be opened.
   private(set) var lock: (any ReaderLock)?
+  /// The logs that this reader could not sync. All copies share them, also after the files were captured
+  /// again.
+  private let failedSyncs = FailedSyncs()
+
+  private final class FailedSyncs: Sendable {
+    let logs = Locked<Set<RandomID>>([])
+  }
 
   mutating func mayHaveWriter(in directory: any OpenDirectory) -> Bool {
     if lock == nil {
@@ -35,6 +55,24 @@ struct WriterPresence {
       _ = lock?.share()
     }
     return lock?.mayHaveWriter() ?? false
+  }
+
+  /// Syncs a log whose frames were read, unless a writer has the store open. Returns whether these frames are
+  /// on stable storage.
+  mutating func makeDurable(
+    _ file: any OpenFile, log: RandomID, in directory: any OpenDirectory
+  ) -> Bool {
+    let hasFailed = failedSyncs.logs.withLock { $0.contains(log) }
+    guard !hasFailed, !mayHaveWriter(in: directory) else { return false }
+    do throws(SystemFailure) {
+      try file.sync()
+      return true
+    } catch {
+      // Media without writers have nothing to sync.
+      if error.code == EROFS || error.code == EINVAL { return true }
+      failedSyncs.logs.withLock { _ = $0.insert(log) }
+      return false
+    }
   }
 
   func release() { lock?.release() }
@@ -55,7 +93,10 @@ extension ReaderState {
       last = LogHeader.LogEnd(fileID: log.header.fileID, length: log.end, sequence: log.lastSequence)
       self.log = nil
     }
-    guard !logs.isEmpty else { return checkpointEnd(manifest)?.sequence == last.sequence }
+    guard !logs.isEmpty else {
+      let end = checkpointEnd(manifest)
+      return end?.fileID == last.fileID && end?.sequence == last.sequence
+    }
     for entry in logs {
       if log?.header.fileID != entry.fileID {
         guard let next = try FollowedLog.open(entry, in: directory, platform: platform),
@@ -69,10 +110,20 @@ extension ReaderState {
         last = LogHeader.LogEnd(fileID: entry.fileID, length: end.length, sequence: end.sequence)
         log = nil
       } else {
-        commits += try log?.takeDurable(hasWriter: hasWriter) ?? []
+        commits += try takeDurable(hasWriter: hasWriter)
       }
     }
     return true
+  }
+
+  /// Takes the commits of the last log that are known to be on stable storage. `hasWriter` is the answer
+  /// before the read. If no writer has the store open, these are all commits that were read before a sync.
+  mutating func takeDurable(hasWriter: Bool) throws(ByteStoreError) -> [CommitBody] {
+    guard let log, let reading = try self.log?.read() else { return [] }
+    let isSynced =
+      reading.needsSync && !hasWriter
+      && presence.makeDurable(log.file, log: log.header.fileID, in: directory)
+    return try self.log?.take(reading, isSynced: isSynced) ?? []
   }
 
   private func checkpointEnd(_ manifest: Manifest) -> LogHeader.LogEnd? {

@@ -120,7 +120,7 @@ extension ByteStore {
       throw .noStore(directory: path)
     }
     if bytes == reader.manifestBytes {
-      commits += try reader.log?.takeDurable(hasWriter: hasWriter) ?? []
+      commits += try reader.takeDurable(hasWriter: hasWriter)
       // Damage, unless the writer wrote the missing frame during the read. A capture decides.
       return reader.log?.hasGap == true ? .mustReopen : .done
     }
