@@ -155,4 +155,24 @@ import Testing
     let error = try storeError { () throws(ByteStoreError) in try refresh(reader) }
     #expect(error.isDamage)
   }
+
+  // MARK: Gaps
+
+  /// The writer may need a moment to finish a write of several pages.
+  @Test func anOpenPausesBeforeItReadsALogWithAGapAgain() throws {
+    try writer.put([2], for: "a")
+    try writer.put([3], for: "a")
+    let log = try machine.disk.openDirectory(TestStore.path).openFile(Self.log, .readAndWrite)
+    let frame = UInt64(LogFormat.pageBytes)
+    let byte = try log.readAll(1, at: frame + 40)
+    _ = try log.write([~byte[0]].span.bytes, at: frame + 40)
+    // Each attempt reads the manifest twice. The last byte is written during the third one.
+    for _ in 0..<4 { files.hooks.before("open MANIFEST") {} }
+    files.hooks.before("open MANIFEST") { _ = try? log.write(byte.span.bytes, at: frame + 40) }
+    let platform = platform
+    let start = platform.clock.monotonicNanoseconds()
+    let reader = try ByteStoreTests.openReader(TestStore.path, platform)
+    #expect(try reader.value(for: "a") == [2], "no frame records the sync of the last commit")
+    #expect(platform.clock.monotonicNanoseconds() - start == 3_000_000, "1 ms, and then 2 ms")
+  }
 }

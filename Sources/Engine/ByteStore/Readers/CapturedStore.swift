@@ -34,6 +34,8 @@ struct CapturedStore {
   private static let attemptsMax = 1000
   /// The writer cannot close a gap between two reads this often without replacing the manifest.
   private static let gapsMax = 10
+  /// The longest pause after a gap, in which the writer may finish its write.
+  private static let pauseMillisecondsMax = 5
 
   static func capture(
     _ directory: any OpenDirectory, _ presence: inout WriterPresence, platform: Platform
@@ -46,6 +48,7 @@ struct CapturedStore {
       case .gap(let error):
         gaps += 1
         guard gaps < gapsMax else { throw error }
+        platform.clock.pause(milliseconds: min(gaps, pauseMillisecondsMax))
       }
     }
     throw .system(SystemFailure(operation: "capture", path: directory.path, code: EBUSY))
