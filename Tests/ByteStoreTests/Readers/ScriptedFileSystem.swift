@@ -67,6 +67,8 @@ private struct ScriptedDirectory: OpenDirectory {
 
   var path: String { base.path }
 
+  func isAtItsPath() -> Bool { base.isAtItsPath() }
+
   func names() throws(SystemFailure) -> [String] { try base.names() }
 
   func kind(of name: String) throws(SystemFailure) -> EntryKind? { try base.kind(of: name) }

@@ -55,10 +55,26 @@ private func refuseNul(in path: String, _ operation: String) throws(SystemFailur
 private final class PosixDirectory: OpenDirectory {
   let path: String
   private let descriptor: Descriptor
+  /// The path at the time of the open, from the root; nil if the system does not tell.
+  private let absolutePath: String?
 
   init(path: String, descriptor: Descriptor) {
     self.path = path
     self.descriptor = descriptor
+    absolutePath = path.hasPrefix("/") ? path : Self.workingDirectory.map { "\($0)/\(path)" }
+  }
+
+  private static var workingDirectory: String? {
+    var text = [CChar](repeating: 0, count: Int(PATH_MAX))
+    guard unsafe getcwd(&text, text.count) != nil else { return nil }
+    return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  func isAtItsPath() -> Bool {
+    var (own, found) = (stat(), stat())
+    guard let absolutePath, unsafe fstat(descriptor.number, &own) == 0 else { return true }
+    guard unsafe stat(absolutePath, &found) == 0 else { return errno != ENOENT && errno != ENOTDIR }
+    return own.st_dev == found.st_dev && own.st_ino == found.st_ino
   }
 
   func names() throws(SystemFailure) -> [String] {

@@ -79,6 +79,21 @@ struct WriterPresence {
 }
 
 extension ReaderState {
+  /// Throws if the path of the store leads to another directory, or to none. The open directory stays
+  /// readable, but no writer comes to it by this path any more.
+  func checkDirectory() throws(ByteStoreError) {
+    guard !directory.isAtItsPath() else { return }
+    let path = directory.path
+    let hasStore: Bool
+    do throws(SystemFailure) {
+      hasStore = try platform.fileSystem.openDirectory(path).names().contains(StoreFile.manifest)
+    } catch {
+      guard error.isMissingFile || error.isNotADirectory else { throw .system(error) }
+      hasStore = false
+    }
+    throw hasStore ? .replaced(directory: path) : .noStore(directory: path)
+  }
+
   /// Takes the commits of the logs that the manifest names. Returns false if commits are missing in between.
   mutating func follow(
     _ manifest: Manifest, _ commits: inout [CommitBody], hasWriter: Bool

@@ -85,6 +85,7 @@ extension ByteStore {
     guard let reader else { return .commits([]) }
     let now = platform.clock.monotonicNanoseconds()
     return try reader.withLock { reader throws(ByteStoreError) in
+      try reader.checkDirectory()
       guard !reader.isIncomplete else { return .mustReopen }
       // Commits may be taken before a look fails. The next look must not continue after them.
       reader.isIncomplete = true
