@@ -25,6 +25,8 @@ struct ReaderState {
   var log: FollowedLog?
   /// The end of the last log that was read to its end.
   var last: LogHeader.LogEnd
+  /// The last commit that is shown; nil if it was in the checkpoint when the files were captured.
+  var shown: ShownCommit?
   /// The size of the commits that were taken since the store was opened.
   var bytesTaken = 0
   /// Whether commits were taken that may not all be visible.

@@ -66,7 +66,7 @@ extension ByteStore {
     opened.reader = ReaderState(
       directory: directory, platform: platform, presence: presence,
       manifestBytes: captured.manifest.encoded(), log: captured.lastLog,
-      last: opened.last, lookedAt: lookedAt)
+      last: opened.last, shown: opened.lastReplayed, lookedAt: lookedAt)
     return opened
   }
 
@@ -149,6 +149,8 @@ extension ByteStore {
     }
     options.upperLayer?.prepare(note)
     table.apply([AppliedCommit(body: commit, targets: targets, note: note)], options.upperLayer)
+    let shown = ShownCommit(commit, lastCommit)
+    reader?.withLock { $0.shown = shown }
   }
 
   package func didApplyFollowed() { reader?.withLock { $0.isIncomplete = false } }
@@ -163,9 +165,9 @@ extension ByteStore {
     let opened = try Self.readCapture(
       now.directory, now.presence, options: options, platform: now.platform)
     // Every commit that a reader shows survives a crash of the writer. Fewer commits mean an older copy.
-    guard opened.manifest.storeID == storeID, opened.last.sequence >= lastCommit else {
-      throw .replaced(directory: path)
-    }
+    guard opened.manifest.storeID == storeID, opened.last.sequence >= lastCommit,
+      now.isContinued(by: opened, lastStamp: lastStamp)
+    else { throw .replaced(directory: path) }
     return ByteStore(opened)
   }
 

@@ -71,8 +71,11 @@ extension DocumentStore {
       try layer.indexes.catchUp(with: other)
       return other
     }
-    // The other records are decoded with these shapes.
-    self.layer.shapes.add(layer.shapes)
+    // The other records are decoded with these shapes. Another shape with the same id belongs to another
+    // history of the store, from a copy that was written further.
+    guard self.layer.shapes.add(layer.shapes) else {
+      throw DocumentStoreError(ByteStoreError.replaced(directory: path))
+    }
     try pipeline.whileQuiescent {
       bytes.adopt(other) {
         self.layer.indexes.adopt(layer.indexes)
