@@ -41,7 +41,7 @@ func refresh(_ reader: ByteStore) throws(ByteStoreError) -> Bool {
     reader.didApplyFollowed()
     return false
   case .mustReopen:
-    reader.adopt(try reader.reopened(upperLayer: NoLayer())) {}
+    try reader.adopt(try reader.reopened(upperLayer: NoLayer())) {}
     return true
   }
 }

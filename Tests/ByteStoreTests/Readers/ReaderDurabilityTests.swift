@@ -100,7 +100,7 @@ import Testing
     }
     let reopened = try reader.reopened(upperLayer: NoLayer())
     #expect(try reopened.value(for: "a") == [1], "the files were captured again")
-    reader.adopt(reopened) {}
+    try reader.adopt(reopened) {}
     try refresh(reader)
     #expect(try reader.value(for: "a") == [1])
     #expect(files.hooks.areDone && files.hooks.count("sync \(Self.log)") == 1)

@@ -52,10 +52,7 @@ extension ByteStore {
     var presence = presence
     let captured = try CapturedStore.capture(directory, &presence, platform: platform)
     // From here on, the files are in memory or open.
-    var capturedPlatform = platform
-    capturedPlatform.fileSystem = ReadOnlyFileSystem(
-      base: CapturedFileSystem(base: platform.fileSystem, captured: captured.directory),
-      protected: directory.path)
+    let capturedPlatform = showing(captured.directory, on: platform)
     let (protected, durability) = try system { () throws(SystemFailure) in
       (try capturedPlatform.fileSystem.openDirectory(directory.path), try directory.durability())
     }
@@ -68,6 +65,14 @@ extension ByteStore {
       manifestBytes: captured.manifest.encoded(), log: captured.lastLog,
       last: opened.last, shown: opened.lastReplayed, lookedAt: lookedAt)
     return opened
+  }
+
+  /// Returns a platform that shows the captured files in the place of the store, and keeps writes in memory.
+  private static func showing(_ captured: CapturedDirectory, on platform: Platform) -> Platform {
+    var shown = platform
+    shown.fileSystem = ReadOnlyFileSystem(
+      base: CapturedFileSystem(base: platform.fileSystem, captured: captured), protected: captured.path)
+    return shown
   }
 
   // MARK: Following
@@ -148,9 +153,12 @@ extension ByteStore {
       return try table.prepare(commit, newKeys: &newKeys)
     }
     options.upperLayer?.prepare(note)
-    table.apply([AppliedCommit(body: commit, targets: targets, note: note)], options.upperLayer)
-    let shown = ShownCommit(commit, lastCommit)
-    reader?.withLock { $0.shown = shown }
+    // A backup captures the key directory and then the upper layer's pages.
+    try betweenCommits { _ in
+      table.apply([AppliedCommit(body: commit, targets: targets, note: note)], options.upperLayer)
+      let shown = ShownCommit(commit, lastCommit)
+      reader?.withLock { $0.shown = shown }
+    }
   }
 
   package func didApplyFollowed() { reader?.withLock { $0.isIncomplete = false } }
@@ -171,17 +179,58 @@ extension ByteStore {
     return ByteStore(opened)
   }
 
-  /// Takes over the state of a reopened store. `body` runs at the same moment for readers.
-  package func adopt(_ other: ByteStore, _ body: () -> Void) {
+  /// Takes over the state of a reopened store, in one step for backups. `body` runs in one step with the
+  /// change of the key directory.
+  package func adopt(_ other: ByteStore, _ body: () -> Void) throws(ByteStoreError) {
     let table = other.table.frozen()
     let next = other.reader?.withLock { $0 }
-    self.table.withTable { current in
-      current = table
-      body()
+    let nextWriter = other.writer.withLock { $0 }
+    try betweenCommits { writer in
+      self.table.withTable { current in
+        current = table
+        body()
+      }
+      writer = nextWriter
+      if let next { reader?.withLock { $0 = next } }
     }
-    if let next { reader?.withLock { $0 = next } }
-    let writer = other.writer.withLock { $0 }
-    self.writer.withLock { $0 = writer }
+  }
+
+  // MARK: Checking
+
+  /// The files of a writer's store, captured for one call.
+  package struct CapturedFiles {
+    package let directory: any OpenDirectory
+    /// A platform that shows this directory.
+    package let platform: Platform
+    /// Returns whether a writer may have removed contents since the capture.
+    package let mayHaveChanged: () -> Bool
+  }
+
+  /// Whether this store was opened as a reader.
+  package var isReader: Bool { reader != nil }
+
+  /// Captures the files of a reader's store, and calls `body` with them. The files that the reader shows
+  /// cannot be opened by their names any more. A close waits for `body`.
+  package func withCapturedFiles<Result>(
+    _ body: (CapturedFiles) throws(ByteStoreError) -> Result
+  ) throws(ByteStoreError) -> Result {
+    guard let now = reader?.withLock({ $0 }) else { throw .readOnly(directory: path) }
+    return try withBackupInProgress { () throws(ByteStoreError) in
+      try now.checkDirectory()
+      var presence = now.presence
+      let captured = try CapturedStore.capture(now.directory, &presence, platform: now.platform)
+      defer { captured.directory.release() }
+      guard captured.manifest.storeID == storeID else { throw .replaced(directory: path) }
+      let platform = Self.showing(captured.directory, on: now.platform)
+      let directory = try system { () throws(SystemFailure) in try platform.fileSystem.openDirectory(path) }
+      let before = captured.manifest.encoded()
+      return try body(
+        CapturedFiles(directory: directory, platform: platform) { [presence] in
+          var presence = presence
+          guard !presence.mayHaveWriter(in: now.directory) else { return true }
+          return (try? CapturedStore.manifestBytes(in: now.directory)) != before
+        })
+    }
   }
 
   /// The time since this reader last looked at the writer's files, in nanoseconds; nil if this store is no

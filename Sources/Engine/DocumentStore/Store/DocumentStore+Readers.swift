@@ -76,10 +76,12 @@ extension DocumentStore {
     guard self.layer.shapes.add(layer.shapes) else {
       throw DocumentStoreError(ByteStoreError.replaced(directory: path))
     }
-    try pipeline.whileQuiescent {
-      bytes.adopt(other) {
-        self.layer.indexes.adopt(layer.indexes)
-        publications.appendReload()
+    try pipeline.whileQuiescent { () throws(DocumentStoreError) in
+      try translatingErrors { () throws(ByteStoreError) in
+        try bytes.adopt(other) {
+          self.layer.indexes.adopt(layer.indexes)
+          publications.appendReload()
+        }
       }
     }
     live.reload()
