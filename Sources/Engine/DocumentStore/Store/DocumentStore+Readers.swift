@@ -31,8 +31,8 @@ extension DocumentStore {
   /// Shows the commits that the writer has made and that are on stable storage. Returns whether there were
   /// any. Returns false for a store that is not a reader.
   ///
-  /// Throws `notAStore` if the store was deleted, and `failedPrecondition` if another store or an older copy
-  /// of this one is in its place.
+  /// Throws `notAStore` if the store was deleted or moved, and `failedPrecondition` if another store, or an
+  /// older copy of this one that may have been written further, is in its place.
   @discardableResult
   public func refresh() throws(DocumentStoreError) -> Bool {
     guard options.isReadOnly else { return false }
