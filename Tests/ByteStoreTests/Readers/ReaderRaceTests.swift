@@ -65,6 +65,17 @@ import Testing
     #expect(error.isDamage)
   }
 
+  @Test func aDamagedSegmentIsReportedByTheReadsThatNeedIt() throws {
+    try writer.flush()
+    let segment = try machine.disk.openDirectory(TestStore.path).openFile("segment-0000000001", .readAndWrite)
+    _ = try segment.write([0xFF].span.bytes, at: 40)
+    let reader = try openReader()
+    for _ in 0..<2 {
+      let error = try storeError { () throws(ByteStoreError) in _ = try reader.value(for: "a") }
+      #expect(error.isDamage && !error.description.contains("no such file"), "\(error)")
+    }
+  }
+
   @Test func aReaderSaysThatABackupWasInterrupted() throws {
     try writer.flush()
     try writer.close()

@@ -58,8 +58,10 @@ extension ByteStore {
     }
     var opened = try read(
       protected, durability, lock: NoLock(), options: options, platform: capturedPlatform)
-    for use in opened.table.frozen().segments { _ = try? use?.segment.open() }
-    captured.directory.release()
+    // A segment that cannot be opened is opened again by each read, which then reports the reason.
+    let segments = opened.table.frozen().segments.compactMap { $0?.segment }
+    let failures = segments.count { (try? $0.open()) == nil }
+    if failures == 0 { captured.directory.release() }
     opened.reader = ReaderState(
       directory: directory, platform: platform, presence: presence,
       manifestBytes: captured.manifest.encoded(), log: captured.lastLog,
