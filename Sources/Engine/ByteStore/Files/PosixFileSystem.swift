@@ -494,8 +494,8 @@ private final class PosixLock: DirectoryLock {
   }
 }
 
-/// The readers' lock, on a file of its own. The writer asks with a lock that it never keeps. Its mark belongs to
-/// the open file, as the lock does.
+/// The readers' lock, on a file of its own. The writer asks with a lock that it never keeps. Its mark belongs
+/// to the open file, as the lock does.
 private final class PosixReaderLock: ReaderLock {
   private static let attemptsMax = 100
   private let descriptor: Descriptor
@@ -534,8 +534,8 @@ private final class PosixReaderLock: ReaderLock {
 
   func mayHaveWriter() -> Bool { dugout_has_writer(descriptor.number) != 0 }
 
-  /// A shared lock is only closed. A forked child has a copy of the descriptor, and the writer recycles no log
-  /// until the child ends. The mark is removed, because a child's copy would keep it after this writer.
+  /// A shared lock is only closed. A forked child has a copy of the descriptor, and the writer recycles no
+  /// log until the child ends. The mark is removed, because a child's copy would keep it after this writer.
   func release() {
     if processID == getpid(), isMarked.exchange(false, ordering: .acquiringAndReleasing) {
       _ = dugout_unmark_writer(descriptor.number)

@@ -9,8 +9,8 @@
 //
 // The last log may grow during the capture. Its frames count up to the largest `durableThrough` among them.
 // The page cache also shows later commits, but a power loss could take them back. If no writer has the store
-// open, the log is synced after it was read (ReaderState.swift), and all frames that were read count, as for an
-// open that recovers the store.
+// open, the log is synced after it was read (ReaderState.swift), and all frames that were read count, as for
+// an open that recovers the store.
 
 import Libc
 
@@ -85,8 +85,8 @@ struct CapturedStore {
     return .captured(CapturedStore(manifest: manifest, directory: captured, lastLog: lastLog))
   }
 
-  /// Reads a log into memory. Returns the log if the writer may append to it. `isComplete` decides whether all
-  /// frames that were read count, because the writer has ended and they are on stable storage.
+  /// Reads a log into memory. Returns the log if the writer may append to it. `isComplete` decides whether
+  /// all frames that were read count, because the writer has ended and they are on stable storage.
   private static func capture(
     _ log: Manifest.Log, _ file: any OpenFile, into captured: CapturedDirectory,
     platform: Platform, isComplete: (FollowedLog.Reading) -> Bool

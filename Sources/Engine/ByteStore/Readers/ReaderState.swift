@@ -7,8 +7,8 @@
 //   3. sync      the log, if a commit is not known to be durable
 //   4. take      the frames of step 1. The sync says nothing about frames that were written after that step.
 //
-// A failed sync is final for this log. The system may have dropped the bytes and may report the next sync as a
-// success (docs/reliability.md, F4).
+// A failed sync is final for this log. The system may have dropped the bytes and may report the next sync as
+// a success (docs/reliability.md, F4).
 
 import Libc
 
@@ -35,8 +35,8 @@ struct ReaderState {
   var lookedAt: UInt64
 }
 
-/// How a reader learns whether a writer has the store open, and how it replaces the syncs of a writer that has
-/// ended.
+/// How a reader learns whether a writer has the store open, and how it replaces the syncs of a writer that
+/// has ended.
 struct WriterPresence {
   /// Shared by this reader, and marked by the writer; nil if no writer of this release has created the file,
   /// or if it cannot be opened.

@@ -1,7 +1,7 @@
 // Tells the history that a reader shows from another one with the same store id.
 //
-// A copy of a store that was written further has the store id of the original, and other commits from the copy
-// on. A state that was captured again continues the shown history only if
+// A copy of a store that was written further has the store id of the original, and other commits after the
+// copy was made. A state that was captured again continues the shown history only if
 //
 //   1. sequence   it has at least as many commits
 //   2. stamp      its largest stamp is not smaller
