@@ -96,6 +96,37 @@ import Testing
     throw POSIXError(.ETIMEDOUT)
   }
 
+  /// A child has a copy of the file with its parent's mark. It cannot remove the mark, and does not keep it.
+  @Test func onlyTheParentRemovesItsMark() throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("dugout-fork-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    let directory = try PosixFileSystem().openDirectory(folder)
+    let lock = try #require(try directory.readerLock("READERS", .readAndWrite))
+    let reader = try #require(try directory.readerLock("READERS", .read))
+    #expect(lock.mark())
+    let status = try inChild {
+      lock.release()
+      return 0
+    }
+    #expect(status == 0 && reader.mayHaveWriter())
+    var pipes: [Int32] = [0, 0]
+    try #require(pipe(&pipes) == 0)
+    let child = try fork {
+      var byte: UInt8 = 0
+      // Waits for the parent's signal.
+      return read(pipes[0], &byte, 1) == 1 ? 0 : 1
+    }
+    lock.release()
+    #expect(!reader.mayHaveWriter(), "the child is still alive")
+    var byte: UInt8 = 1
+    _ = write(pipes[1], &byte, 1)
+    _ = wait(for: child)
+    close(pipes[0])
+    close(pipes[1])
+  }
+
   /// The umask belongs to the process. In a child, changing it does not affect other tests.
   @Test(arguments: [0, 0o077, 0o277, 0o777] as [mode_t])
   func filesArePrivateWithAnyUmask(mask: mode_t) throws {

@@ -65,6 +65,39 @@ import Testing
     try store.close()
   }
 
+  /// Regression: a check of a reader looked for its files by name after they were captured, and reported all
+  /// of them as missing.
+  @Test func aReaderChecksTheFilesOfItsWriter() throws {
+    let directory = TemporaryDirectory()
+    let store = try open(directory)
+    try fill(store)
+    try store.compact()
+    var options = DocumentStore.Options()
+    options.isReadOnly = true
+    let reader = try DocumentStore.open(directory.path, options: options, platform: .real)
+    var report = try reader.checkOnline()
+    #expect(report.findings == [] && report.documents == 200 && report.files > 2)
+    // The files that the reader has captured are deleted, and the new ones have a new shape.
+    for n in 0..<4 {
+      try store.commit([.set(try DocumentPath(["new", "d\(n)"]), StoredMap([("other", .integer(Int64(n)))]))])
+    }
+    try store.compact()
+    report = try reader.checkOnline()
+    #expect(report.findings == [] && report.filesSkipped == 0)
+    #expect(report.documents == 200, "indexes are compared with the documents that are shown")
+    try reader.refresh()
+    report = try reader.checkOnline()
+    #expect(report.findings == [] && report.documents == 204 && report.lastCommit == reader.bytes.lastCommit)
+    let name = try #require(try directory.names.first { $0.hasPrefix("segment-") })
+    var bytes = try directory.read(name)
+    let start = try SegmentHeader(decoding: bytes.rawSpan, file: name).dataStart
+    bytes[Int(start) + 3 * SegmentFormat.pageBytes + 100] ^= 0x10
+    try directory.write(bytes, to: name)
+    #expect(try !reader.checkOnline().findings.isEmpty)
+    try reader.close()
+    try store.close()
+  }
+
   @Test func documentsInADamagedPageAreListed() throws {
     let directory = TemporaryDirectory()
     var store = try open(directory)

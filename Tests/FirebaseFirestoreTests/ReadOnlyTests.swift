@@ -151,6 +151,20 @@ import Testing
     try await second.terminate()
   }
 
+  @Test func aRefreshFailsIfTheDatabaseWasMovedOrReplaced() async throws {
+    let shop = Shop()
+    let away = shop.folder.appendingPathExtension("away")
+    defer { try? FileManager.default.removeItem(at: away) }
+    try await shop.write(["orders/1": 1])
+    let reader = try shop.reader()
+    try FileManager.default.moveItem(at: shop.folder, to: away)
+    #expect(await code { try await reader.refresh() } == .failedPrecondition)
+    try await shop.write(["orders/1": 2])
+    #expect(await code { try await reader.refresh() } == .failedPrecondition)
+    #expect(try await number(reader, "orders/1") == 1, "the state that was shown stays visible")
+    try await reader.terminate()
+  }
+
   // MARK: Following
 
   @Test func aListenerFollowsTheWriter() async throws {

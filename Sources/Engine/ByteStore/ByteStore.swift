@@ -88,6 +88,8 @@ package final class ByteStore: Sendable {
   let lastLook: Locked<ReaderLook>?
   /// The readers' lock, by which a writer learns of readers before it recycles a log.
   let readerLock: (any ReaderLock)?
+  /// Whether readers can see that this writer has the store open. Set by the leader.
+  let isMarked: Atomic<Bool>
   /// Storage for contents that are too large for values. Each content has its own file.
   package let blobs: BlobStore
   /// The replayed commits that the upper layer has not processed yet.
@@ -267,6 +269,7 @@ package final class ByteStore: Sendable {
     reader = opened.reader.map { Locked($0) }
     lastLook = opened.reader.map { Locked($0.lastLook) }
     readerLock = opened.readerLock
+    isMarked = Atomic(opened.isMarked)
     state = Locked(State())
     writer = Locked(
       Writer(

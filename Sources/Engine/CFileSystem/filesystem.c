@@ -48,6 +48,11 @@ int dugout_mark_writer(int descriptor) {
   return fcntl(descriptor, F_OFD_SETLK, &mark);
 }
 
+int dugout_unmark_writer(int descriptor) {
+  struct flock mark = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+  return fcntl(descriptor, F_OFD_SETLK, &mark);
+}
+
 int dugout_has_writer(int descriptor) {
   struct flock mark = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
   if (fcntl(descriptor, F_OFD_GETLK, &mark) != 0) return -1;
@@ -55,6 +60,12 @@ int dugout_has_writer(int descriptor) {
 }
 #else
 int dugout_mark_writer(int descriptor) {
+  (void)descriptor;
+  errno = ENOSYS;
+  return -1;
+}
+
+int dugout_unmark_writer(int descriptor) {
   (void)descriptor;
   errno = ENOSYS;
   return -1;

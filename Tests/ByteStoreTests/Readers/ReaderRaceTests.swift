@@ -5,53 +5,6 @@ import Testing
 
 @testable import ByteStore
 
-/// An upper layer without pages.
-private struct NoLayer: UpperLayer {
-  private struct NoPages: CheckpointPages {
-    func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)] { [] }
-
-    func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8] { [] }
-  }
-
-  func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {}
-
-  func freeze() -> any CheckpointPages { NoPages() }
-}
-
-private final class NoNote: CommitNote {}
-
-/// Options with which a flush recycles the log that it drops.
-private func writerOptions() -> ByteStore.Options {
-  var options = ByteStore.Options()
-  options.logBytesMin = 64 << 10
-  options.logBytesMax = 64 << 10
-  options.maintenance = .manual
-  return options
-}
-
-private func openReader(_ path: String, _ platform: Platform) throws(ByteStoreError) -> ByteStore {
-  var options = ByteStore.Options()
-  options.isReader = true
-  return try ByteStore.open(path, options: options, platform: platform)
-}
-
-/// Takes over the writer's commits as the document store does. Returns whether the files were captured again.
-@discardableResult
-private func refresh(_ reader: ByteStore) throws(ByteStoreError) -> Bool {
-  switch try reader.follow() {
-  case .commits(let commits):
-    for commit in commits { try reader.apply(commit, note: NoNote()) }
-    reader.didApplyFollowed()
-    return false
-  case .mustReopen:
-    reader.adopt(try reader.reopened(upperLayer: NoLayer())) {}
-    return true
-  }
-}
-
-/// Writes the watermark, as happens when a store is idle.
-private func becomeIdle(_ store: ByteStore) { while store.performMaintenance() {} }
-
 @Suite struct ReaderRaceTests {
   private let machine: TestStore
   private let writer: ByteStore
@@ -110,6 +63,17 @@ private func becomeIdle(_ store: ByteStore) { while store.performMaintenance() {
     try machine.disk.openDirectory(TestStore.path).remove("segment-0000000001")
     let error = try storeError { () throws(ByteStoreError) in _ = try openReader() }
     #expect(error.isDamage)
+  }
+
+  @Test func aDamagedSegmentIsReportedByTheReadsThatNeedIt() throws {
+    try writer.flush()
+    let segment = try machine.disk.openDirectory(TestStore.path).openFile("segment-0000000001", .readAndWrite)
+    _ = try segment.write([0xFF].span.bytes, at: 40)
+    let reader = try openReader()
+    for _ in 0..<2 {
+      let error = try storeError { () throws(ByteStoreError) in _ = try reader.value(for: "a") }
+      #expect(error.isDamage && !error.description.contains("no such file"), "\(error)")
+    }
   }
 
   @Test func aReaderSaysThatABackupWasInterrupted() throws {
@@ -218,16 +182,26 @@ private func becomeIdle(_ store: ByteStore) { while store.performMaintenance() {
     try store.close()
   }
 
-  /// A question takes two system calls.
-  @Test func aWriterAsksForReadersOncePerFlush() throws {
+  /// A question takes two system calls. The calls of an open are one for each lock, and one for the mark.
+  @Test(arguments: [false, true]) func aWriterAsksForReadersOncePerFlush(hasReader: Bool) throws {
     let files = ScriptedFileSystem(base: PosixFileSystem())
     var platform = Platform.real
     platform.fileSystem = files
     let store = try ByteStore.open(folder.path, options: writerOptions(), platform: platform)
-    for number in UInt8(0)..<50 { try store.put([UInt8](repeating: number, count: 3000), for: "a") }
-    #expect(files.hooks.questions.withLock { $0 } == 0)
-    for _ in 0..<4 { try commitAndFlush(store) }
-    #expect(files.hooks.questions.withLock { $0 } == 4)
+    let opening = ["lock": 1, "readerLock": 1, "mark": 1]
+    #expect(files.hooks.callsOfLocks == opening)
+    let reader = hasReader ? try openReader(folder.path, .real) : nil
+    for number in UInt8(0)..<50 {
+      try store.put([UInt8](repeating: number, count: 3000), for: "a")
+      store.performMaintenance()
+    }
+    #expect(files.hooks.callsOfLocks == opening, "a commit and an idle log need no call")
+    for _ in 0..<4 {
+      try commitAndFlush(store)
+      if let reader { try refresh(reader) }
+    }
+    #expect(files.hooks.callsOfLocks == opening.merging(["isShared": 4]) { $1 })
+    try reader?.close()
     try store.close()
   }
 

@@ -1,4 +1,4 @@
-// A file system that runs a function of the test before it opens or reads a file.
+// A file system that counts calls, and runs a function of the test before it opens, reads or syncs a file.
 
 import ByteStore
 
@@ -7,11 +7,34 @@ struct ScriptedFileSystem: FileSystem {
   let base: any FileSystem
   let hooks = Hooks()
 
-  /// The functions by call, such as `open MANIFEST` or `read log-0000000001`. Each runs once.
+  /// The functions by call, such as `open MANIFEST` or `read log-0000000001`. Each runs once. Locks have the
+  /// calls `lock`, `readerLock`, `mark`, `isShared`, `share` and `mayHaveWriter`.
   final class Hooks: Sendable {
     private let functions = Locked<[String: [@Sendable () -> Void]]>([:])
-    /// How often a writer has asked whether there are readers.
-    let questions = Locked(0)
+    private let counts = Locked<[String: Int]>([:])
+    private let answers = Locked<[String: [Bool]]>([:])
+    /// The number of bytes that were read from logs.
+    let bytesOfLogs = Locked(0)
+
+    /// How often each call was made.
+    var calls: [String: Int] { counts.withLock { $0 } }
+
+    /// The calls for locks and for the mark of the writer.
+    var callsOfLocks: [String: Int] { calls.filter { !$0.key.contains(" ") } }
+
+    func count(_ call: String) -> Int { calls[call, default: 0] }
+
+    /// Gives the next calls of `mark` or `mayHaveWriter` these answers, instead of those of the system.
+    func answer(_ call: String, _ values: Bool...) {
+      answers.withLock { $0[call, default: []] += values }
+    }
+
+    fileprivate func answer(to call: String) -> Bool? {
+      answers.withLock { answers in
+        guard answers[call]?.isEmpty == false else { return nil }
+        return answers[call]?.removeFirst()
+      }
+    }
 
     /// Runs `body` before the next call of this kind; several functions run before one call each.
     func before(_ call: String, _ body: @escaping @Sendable () -> Void) {
@@ -19,6 +42,7 @@ struct ScriptedFileSystem: FileSystem {
     }
 
     fileprivate func run(_ call: String) {
+      counts.withLock { $0[call, default: 0] += 1 }
       let body = functions.withLock { functions -> (@Sendable () -> Void)? in
         guard functions[call]?.isEmpty == false else { return nil }
         return functions[call]?.removeFirst()
@@ -43,6 +67,8 @@ private struct ScriptedDirectory: OpenDirectory {
 
   var path: String { base.path }
 
+  func isAtItsPath() -> Bool { base.isAtItsPath() }
+
   func names() throws(SystemFailure) -> [String] { try base.names() }
 
   func kind(of name: String) throws(SystemFailure) -> EntryKind? { try base.kind(of: name) }
@@ -65,11 +91,13 @@ private struct ScriptedDirectory: OpenDirectory {
   func durability() throws(SystemFailure) -> DurabilityReport { try base.durability() }
 
   func lock(_ name: String?, _ access: FileAccess) throws(SystemFailure) -> DirectoryLockResult {
-    try base.lock(name, access)
+    hooks.run("lock")
+    return try base.lock(name, access)
   }
 
   func readerLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> (any ReaderLock)? {
-    try base.readerLock(name, access).map { ScriptedReaderLock(base: $0, hooks: hooks) }
+    hooks.run("readerLock")
+    return try base.readerLock(name, access).map { ScriptedReaderLock(base: $0, hooks: hooks) }
   }
 }
 
@@ -77,14 +105,25 @@ private struct ScriptedReaderLock: ReaderLock {
   let base: any ReaderLock
   let hooks: ScriptedFileSystem.Hooks
 
+  func mark() -> Bool {
+    hooks.run("mark")
+    return hooks.answer(to: "mark") ?? base.mark()
+  }
+
   func isShared() -> Bool {
-    hooks.questions.withLock { $0 += 1 }
+    hooks.run("isShared")
     return base.isShared()
   }
 
-  func share() -> Bool { base.share() }
+  func share() -> Bool {
+    hooks.run("share")
+    return base.share()
+  }
 
-  func mayHaveWriter() -> Bool { base.mayHaveWriter() }
+  func mayHaveWriter() -> Bool {
+    hooks.run("mayHaveWriter")
+    return hooks.answer(to: "mayHaveWriter") ?? base.mayHaveWriter()
+  }
 
   func release() { base.release() }
 }
@@ -100,14 +139,19 @@ private struct ScriptedFile: OpenFile {
 
   func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
     hooks.run("read \(name)")
-    return try base.read(into: &buffer, at: offset)
+    let count = try base.read(into: &buffer, at: offset)
+    if name.hasPrefix("log-") { hooks.bytesOfLogs.withLock { $0 += count } }
+    return count
   }
 
   func write(_ bytes: RawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
     try base.write(bytes, at: offset)
   }
 
-  func sync() throws(SystemFailure) { try base.sync() }
+  func sync() throws(SystemFailure) {
+    hooks.run("sync \(name)")
+    try base.sync()
+  }
 
   func close() { base.close() }
 }

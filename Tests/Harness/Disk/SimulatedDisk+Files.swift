@@ -55,6 +55,11 @@ private final class SimulatedDirectory: OpenDirectory {
     self.disk = disk
   }
 
+  func isAtItsPath() -> Bool {
+    guard case .directory(let found) = disk.withState({ $0.image.entry(at: path) }) else { return false }
+    return found == directory
+  }
+
   func names() throws(SystemFailure) -> [String] {
     try disk.perform(.list, path) { state, _ in
       state.image.directories[directory].live.keys.sorted().shuffled(using: &state.random)
@@ -189,6 +194,7 @@ private struct SimulatedReaderLock: ReaderLock {
     self.disk = disk
   }
 
+  func mark() -> Bool { true }
   func isShared() -> Bool { false }
   func share() -> Bool { true }
   func mayHaveWriter() -> Bool { disk.withState { $0.image.locked[~directory] != nil } }

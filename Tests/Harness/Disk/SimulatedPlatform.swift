@@ -17,6 +17,8 @@ package final class SimulatedClock: StoreClock {
   package func wallMicroseconds() -> Int64 { time.withLock { $0.wallMicroseconds } }
   package func monotonicNanoseconds() -> UInt64 { time.withLock { $0.monotonicNanoseconds } }
 
+  package func pause(milliseconds: Int) { advance(nanoseconds: UInt64(milliseconds) * 1_000_000) }
+
   package func advance(nanoseconds: UInt64) {
     time.withLock {
       $0.monotonicNanoseconds += nanoseconds

@@ -166,6 +166,8 @@ private struct WatchedDirectory: OpenDirectory {
 
   var path: String { base.path }
 
+  func isAtItsPath() -> Bool { base.isAtItsPath() }
+
   func names() throws(SystemFailure) -> [String] {
     watch.willList()
     return try base.names()

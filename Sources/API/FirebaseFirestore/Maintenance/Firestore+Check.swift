@@ -112,7 +112,9 @@ extension Firestore {
   /// documents with the indexes. Verifies the contents of files that were stored with FirebaseStorage.
   ///
   /// Reads and writes continue. The check sees the database as of a snapshot, and changes nothing. With a
-  /// remote, it verifies the cache. `progress` is called on a background thread from time to time.
+  /// remote, it verifies the cache. For a read-only database, it verifies the files that the writer uses now,
+  /// which may be newer than the state that is shown. `progress` is called on a background thread from time
+  /// to time.
   ///
   /// Damage does not throw; the report lists it. If the task is cancelled, throws `CancellationError`. Throws
   /// `failedPrecondition` if the instance is terminated, and `internal` if the system fails

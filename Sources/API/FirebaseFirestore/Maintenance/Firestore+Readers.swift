@@ -28,10 +28,10 @@ extension Firestore {
   /// A commit can be shown when it is on stable storage and the writer has recorded that in its files, up to
   /// a tenth of a second after the commit if no other commit follows.
   ///
-  /// Throws `failedPrecondition` if the database was deleted. Throws `dataLoss` if it is damaged, and if
-  /// another database or an older copy of this one is in its place. After an error, the database continues
-  /// to show a committed state, and the next refresh tries again. Returns false for a database that is open
-  /// for writing.
+  /// Throws `failedPrecondition` if the database was deleted or moved, and if another database or an older
+  /// copy of this one is in its place. Throws `dataLoss` if it is damaged. After an error, the database
+  /// continues to show a committed state, and the next refresh tries again. Returns false for a database that
+  /// is open for writing.
   @discardableResult
   public func refresh() throws -> Bool {
     let store = try livingClient().store

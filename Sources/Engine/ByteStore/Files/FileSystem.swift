@@ -15,6 +15,9 @@ package protocol FileSystem: Sendable {
 /// A directory of files. Names are plain: they contain no slash and no user-supplied text.
 package protocol OpenDirectory: Sendable {
   var path: String { get }
+  /// Whether the path still leads to this directory. It may have been renamed, and another one may have its
+  /// path. Returns true if the system does not tell.
+  func isAtItsPath() -> Bool
   /// The names of all entries, in no particular order, without `.` and `..`.
   func names() throws(SystemFailure) -> [String]
   /// The kind of the entry with a name; nil if there is none. Does not open the entry.
@@ -56,6 +59,9 @@ package protocol DirectoryLock: Sendable {
 
 /// The lock that readers share while a writer uses the store. It never makes the writer wait.
 package protocol ReaderLock: Sendable {
+  /// Marks the store as open for writing, until `release()` or the death of the process. Called by the
+  /// writer. Returns false if a later call may succeed. Returns true also where the system has no such marks.
+  func mark() -> Bool
   /// Whether a reader shares the lock. Called by the writer.
   func isShared() -> Bool
   /// Shares the lock until `release()` or the death of the process. Returns false if the lock cannot be
@@ -90,6 +96,9 @@ extension OpenFile {
 }
 
 extension OpenDirectory {
+  /// A directory that only this process can use stays where it is.
+  package func isAtItsPath() -> Bool { true }
+
   /// A directory that only this process can use has no readers that need a lock.
   package func readerLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> (any ReaderLock)? {
     NoReaderLock()
@@ -97,6 +106,7 @@ extension OpenDirectory {
 }
 
 private struct NoReaderLock: ReaderLock {
+  func mark() -> Bool { true }
   func isShared() -> Bool { false }
   func share() -> Bool { true }
   func mayHaveWriter() -> Bool { true }

@@ -55,10 +55,26 @@ private func refuseNul(in path: String, _ operation: String) throws(SystemFailur
 private final class PosixDirectory: OpenDirectory {
   let path: String
   private let descriptor: Descriptor
+  /// The path at the time of the open, from the root; nil if the system does not tell.
+  private let absolutePath: String?
 
   init(path: String, descriptor: Descriptor) {
     self.path = path
     self.descriptor = descriptor
+    absolutePath = path.hasPrefix("/") ? path : Self.workingDirectory.map { "\($0)/\(path)" }
+  }
+
+  private static var workingDirectory: String? {
+    var text = [CChar](repeating: 0, count: Int(PATH_MAX))
+    guard unsafe getcwd(&text, text.count) != nil else { return nil }
+    return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  func isAtItsPath() -> Bool {
+    var (own, found) = (stat(), stat())
+    guard let absolutePath, unsafe fstat(descriptor.number, &own) == 0 else { return true }
+    guard unsafe stat(absolutePath, &found) == 0 else { return errno != ENOENT && errno != ENOTDIR }
+    return own.st_dev == found.st_dev && own.st_ino == found.st_ino
   }
 
   func names() throws(SystemFailure) -> [String] {
@@ -247,10 +263,7 @@ private final class PosixDirectory: OpenDirectory {
   }
 
   func readerLock(_ name: String, _ access: FileAccess) throws(SystemFailure) -> (any ReaderLock)? {
-    guard let file = try openLock(name, access) else { return nil }
-    // Where this fails, readers cannot tell that a writer has ended, and assume that it has not.
-    if access == .readAndWrite { _ = dugout_mark_writer(file.number) }
-    return PosixReaderLock(descriptor: file)
+    try openLock(name, access).map { PosixReaderLock(descriptor: $0) }
   }
 
   private func recordedHolder(_ name: String) -> Int32? {
@@ -481,12 +494,27 @@ private final class PosixLock: DirectoryLock {
   }
 }
 
-/// The readers' lock, on a file of its own. The writer asks with a lock that it never keeps.
+/// The readers' lock, on a file of its own. The writer asks with a lock that it never keeps. Its mark belongs
+/// to the open file, as the lock does.
 private final class PosixReaderLock: ReaderLock {
   private static let attemptsMax = 100
   private let descriptor: Descriptor
+  /// The process whose writer has the mark. A forked child must not remove the mark of its parent.
+  private let processID = getpid()
+  private let isMarked = Atomic(false)
 
   init(descriptor: Descriptor) { self.descriptor = descriptor }
+
+  deinit { release() }
+
+  func mark() -> Bool {
+    guard dugout_mark_writer(descriptor.number) != 0 else {
+      isMarked.store(true, ordering: .releasing)
+      return true
+    }
+    // A forked child of an earlier writer may still have that writer's mark.
+    return errno != EAGAIN && errno != EACCES && errno != EINTR
+  }
 
   func isShared() -> Bool {
     guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else { return true }
@@ -506,9 +534,14 @@ private final class PosixReaderLock: ReaderLock {
 
   func mayHaveWriter() -> Bool { dugout_has_writer(descriptor.number) != 0 }
 
-  // Closing the descriptor is enough: a forked child has a copy of it, and the writer then recycles no log
-  // until the child ends. Unlocking would also take the lock from a parent whose child calls this.
-  func release() { descriptor.close() }
+  /// A shared lock is only closed. A forked child has a copy of the descriptor, and the writer recycles no
+  /// log until the child ends. The mark is removed, because a child's copy would keep it after this writer.
+  func release() {
+    if processID == getpid(), isMarked.exchange(false, ordering: .acquiringAndReleasing) {
+      _ = dugout_unmark_writer(descriptor.number)
+    }
+    descriptor.close()
+  }
 }
 
 /// The only owner of a descriptor. Closes it once, on `close` or on deinit.

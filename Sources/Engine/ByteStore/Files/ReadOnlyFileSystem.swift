@@ -44,6 +44,8 @@ private final class ReadOnlyDirectory: OpenDirectory {
 
   var path: String { base.path }
 
+  func isAtItsPath() -> Bool { base.isAtItsPath() }
+
   func names() throws(SystemFailure) -> [String] {
     let found = try base.names()
     return changes.withLock { changes in

@@ -7,6 +7,12 @@ package protocol StoreClock: Sendable {
   func wallMicroseconds() -> Int64
   /// Monotonic nanoseconds, for timeouts.
   func monotonicNanoseconds() -> UInt64
+  /// Blocks the calling thread. No lock may be held.
+  func pause(milliseconds: Int)
+}
+
+extension StoreClock {
+  package func pause(milliseconds: Int) { usleep(UInt32(milliseconds) * 1000) }
 }
 
 package struct SystemClock: StoreClock {

@@ -3,11 +3,13 @@
 //   1. sync       sync buffered commits that are still in the page cache
 //   2. watermark  once the WAL is idle, write a frame that records the sync of the last group (C9);
 //                 without it, damage to that group would look like a torn tail
-//   3. recycle    once the log is half full, prepare the next log file; complete the reserve
-//   4. flush      once enough log has accumulated (ByteStore+Flush.swift)
+//   3. mark       mark the store as open for writing, if the open could not
+//   4. recycle    once the log is half full, prepare the next log file; complete the reserve
+//   5. flush      once enough log has accumulated (ByteStore+Flush.swift)
 
 import Dispatch
 import Libc
+import Synchronization
 
 package enum Maintenance: Sendable {
   case inBackground(afterMilliseconds: Int)
@@ -143,6 +145,7 @@ extension ByteStore {
     guard leads else { return false }
     let (result, wanted, growsReserve) = writer.withLock { writer in
       let result = Result { () throws(SystemFailure) in try maintain(&writer) }
+      markIfUnmarked()
       return (result, requestRecycledLog(&writer), writer.claimReserveGrowth())
     }
     let recycledLog = state.withLock { state in
@@ -157,6 +160,12 @@ extension ByteStore {
     // If the flush fails, the statistics show its error, and the flush is retried later.
     if case .manual = options.maintenance, isFlushDue { try? flush(scopeDue) }
     return (try? result.get()) ?? false
+  }
+
+  /// Marks the store for readers if the open could not. Called by the leader.
+  private func markIfUnmarked() {
+    guard let readerLock, !isMarked.load(ordering: .relaxed) else { return }
+    isMarked.store(readerLock.mark(), ordering: .relaxed)
   }
 
   // MARK: The next log

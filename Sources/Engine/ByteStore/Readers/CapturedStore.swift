@@ -9,7 +9,8 @@
 //
 // The last log may grow during the capture. Its frames count up to the largest `durableThrough` among them.
 // The page cache also shows later commits, but a power loss could take them back. If no writer has the store
-// open, the log is synced, and all its frames count, as for an open that recovers the store.
+// open, the log is synced after it was read (ReaderState.swift), and all frames that were read count, as for
+// an open that recovers the store.
 
 import Libc
 
@@ -33,27 +34,30 @@ struct CapturedStore {
   private static let attemptsMax = 1000
   /// The writer cannot close a gap between two reads this often without replacing the manifest.
   private static let gapsMax = 10
+  /// The longest pause after a gap, in which the writer may finish its write.
+  private static let pauseMillisecondsMax = 5
 
   static func capture(
     _ directory: any OpenDirectory, _ presence: inout WriterPresence, platform: Platform
   ) throws(ByteStoreError) -> CapturedStore {
     var gaps = 0
     for _ in 0..<attemptsMax {
-      let hasWriter = presence.mayHaveWriter(in: directory)
-      switch try attempt(directory, hasWriter: hasWriter, platform: platform) {
+      switch try attempt(directory, &presence, platform: platform) {
       case .captured(let store): return store
       case .outdated: continue
       case .gap(let error):
         gaps += 1
         guard gaps < gapsMax else { throw error }
+        platform.clock.pause(milliseconds: min(gaps, pauseMillisecondsMax))
       }
     }
     throw .system(SystemFailure(operation: "capture", path: directory.path, code: EBUSY))
   }
 
   private static func attempt(
-    _ directory: any OpenDirectory, hasWriter: Bool, platform: Platform
+    _ directory: any OpenDirectory, _ presence: inout WriterPresence, platform: Platform
   ) throws(ByteStoreError) -> Attempt {
+    let hasWriter = presence.mayHaveWriter(in: directory)
     guard let bytes = try manifestBytes(in: directory) else { throw .noStore(directory: directory.path) }
     let manifest = try Manifest.decodeSound(bytes, file: "\(directory.path)/\(StoreFile.manifest)")
     var lastLog: FollowedLog?
@@ -66,8 +70,9 @@ struct CapturedStore {
         let file = try system { () throws(SystemFailure) in
           try directory.openFile(StoreFile.log(log.number), .read)
         }
-        let isSynced = log.end == nil && !hasWriter && FollowedLog.sync(file)
-        lastLog = try capture(log, file, into: captured, isSynced: isSynced, platform: platform)
+        lastLog = try capture(log, file, into: captured, platform: platform) { reading in
+          !hasWriter && (!reading.needsSync || presence.makeDurable(file, log: log.fileID, in: directory))
+        }
       }
     }
     // A file that could not be opened or read may be gone because of a newer manifest.
@@ -80,10 +85,11 @@ struct CapturedStore {
     return .captured(CapturedStore(manifest: manifest, directory: captured, lastLog: lastLog))
   }
 
-  /// Reads a log into memory. Returns the log if the writer may append to it.
+  /// Reads a log into memory. Returns the log if the writer may append to it. `isComplete` decides whether
+  /// all frames that were read count, because the writer has ended and they are on stable storage.
   private static func capture(
-    _ log: Manifest.Log, _ file: any OpenFile, into captured: CapturedDirectory, isSynced: Bool,
-    platform: Platform
+    _ log: Manifest.Log, _ file: any OpenFile, into captured: CapturedDirectory,
+    platform: Platform, isComplete: (FollowedLog.Reading) -> Bool
   ) throws(ByteStoreError) -> FollowedLog? {
     let name = StoreFile.log(log.number)
     let (size, bytes) = try system { () throws(SystemFailure) in
@@ -101,10 +107,12 @@ struct CapturedStore {
     // commits, which the open would not show and the next look would not take.
     let image = MemoryImage(path: file.path, bytes: bytes, size: size)
     var followed = FollowedLog(header: header, file: image, broken: platform.brokenRule)
-    _ = try followed.takeDurable(isSynced: isSynced)
+    let reading = try followed.read()
+    let isComplete = isComplete(reading)
+    _ = try followed.take(reading, isSynced: isComplete)
     followed.file = file
-    // A torn tail belongs to the report of the open.
-    let durable = isSynced ? bytes[...] : bytes.prefix(Int(clamping: followed.end))
+    // The torn tail of a writer that has ended belongs to the report of the open.
+    let durable = isComplete ? bytes[...] : bytes.prefix(Int(clamping: followed.end))
     captured.add(MemoryImage(path: file.path, bytes: Array(durable), size: size), name)
     return followed
   }

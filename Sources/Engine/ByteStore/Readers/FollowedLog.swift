@@ -4,8 +4,6 @@
 // use of the file do not decode. So a read that meets a frame which is not yet complete, or a file that was
 // recycled, finds fewer frames, and never others.
 
-import Libc
-
 /// A position in a log, from which a reader takes the commits that the writer appends.
 struct FollowedLog {
   let header: LogHeader
@@ -48,40 +46,51 @@ struct FollowedLog {
     return FollowedLog(header: header, file: file, broken: platform.brokenRule)
   }
 
-  private struct Frame {
+  fileprivate struct Frame {
     var header: FrameHeader
     var end: UInt64
     var body: [UInt8]
   }
 
-  /// Syncs a log whose writer has ended, so that its last commits are on stable storage. Returns false if
-  /// that fails.
-  static func sync(_ file: any OpenFile) -> Bool {
-    do throws(SystemFailure) {
-      try file.sync()
-      return true
-    } catch {
-      // Media without writers have nothing to sync.
-      return error.code == EROFS || error.code == EINVAL
+  /// The frames that one read found after the position.
+  struct Reading {
+    fileprivate var frames: [Frame] = []
+    /// The largest offset that a frame records as synced.
+    fileprivate var durableThrough: UInt64
+    fileprivate var lastCommitEnd: UInt64?
+    fileprivate var hasGap = false
+
+    /// Whether a commit is not known to be on stable storage.
+    var needsSync: Bool { lastCommitEnd.map { $0 > durableThrough } ?? false }
+  }
+
+  /// Reads the frames after the position. The position stays.
+  func read() throws(ByteStoreError) -> Reading {
+    var reading = Reading(durableThrough: durableThrough)
+    var window = FileWindow(file: file, limit: header.capacity)
+    // An idle log has zeros there, and no more than this page is read.
+    guard try !window.hasOnlyZeros(LogFormat.pageBytes, at: end) else { return reading }
+    reading.frames = try frames(in: &window)
+    // Damage may come before frames beyond the page that was read.
+    if reading.frames.isEmpty { try window.load(at: end) }
+    let last = reading.frames.last
+    reading.hasGap = last?.header.kind != .close && recordsSync(window, beyond: last?.end ?? end)
+    for frame in reading.frames {
+      reading.durableThrough = max(reading.durableThrough, frame.header.durableThrough)
+      if frame.header.kind == .commit { reading.lastCommitEnd = frame.end }
     }
+    return reading
   }
 
-  /// Takes the commits after the position that are known to be on stable storage. If no writer has the store
-  /// open, these are all commits after a sync.
-  mutating func takeDurable(hasWriter: Bool) throws(ByteStoreError) -> [CommitBody] {
-    let isSynced = !hasWriter && Self.sync(file)
-    return try takeDurable(isSynced: isSynced)
-  }
-
-  /// With `isSynced`, all commits count as durable.
-  mutating func takeDurable(isSynced: Bool) throws(ByteStoreError) -> [CommitBody] {
-    let (frames, window) = try frames(limit: header.capacity)
-    hasGap = frames.last?.header.kind != .close && recordsSync(window, beyond: frames.last?.end ?? end)
-    durableThrough = frames.reduce(durableThrough) { max($0, isSynced ? $1.end : $1.header.durableThrough) }
-    let durable = frames.prefix { $0.end <= durableThrough }
+  /// Takes the commits of the last reading that are known to be on stable storage. If the file was synced
+  /// after the reading, these are all its commits.
+  mutating func take(_ reading: Reading, isSynced: Bool) throws(ByteStoreError) -> [CommitBody] {
+    hasGap = reading.hasGap
+    durableThrough = max(reading.durableThrough, isSynced ? reading.frames.last?.end ?? 0 : 0)
+    // Other frames than commits show nothing, so it does not matter whether they are durable.
+    let durable = reading.frames.prefix { $0.end <= durableThrough || $0.header.kind != .commit }
     let durableEnd = durable.last?.end ?? end
-    let lastCommit = frames.last { $0.header.kind == .commit }
-    bytesNotDurable = max(lastCommit?.end ?? 0, durableEnd) - durableEnd
+    bytesNotDurable = max(reading.lastCommitEnd ?? 0, durableEnd) - durableEnd
     return try take(durable)
   }
 
@@ -91,7 +100,8 @@ struct FollowedLog {
     through recordedEnd: (length: UInt64, sequence: SequenceNumber)
   ) throws(ByteStoreError) -> [CommitBody]? {
     guard end < recordedEnd.length || lastSequence != recordedEnd.sequence else { return [] }
-    let (frames, _) = try frames(limit: recordedEnd.length)
+    var window = FileWindow(file: file, limit: recordedEnd.length)
+    let frames = try frames(in: &window)
     guard let last = frames.last, last.end == recordedEnd.length,
       last.header.sequence == recordedEnd.sequence
     else { return nil }
@@ -114,16 +124,15 @@ struct FollowedLog {
     return commits
   }
 
-  private func frames(limit: UInt64) throws(ByteStoreError) -> (frames: [Frame], window: FileWindow) {
-    var window = FileWindow(file: file, limit: limit)
+  private func frames(in window: inout FileWindow) throws(ByteStoreError) -> [Frame] {
     var frames: [Frame] = []
     var (offset, sequence) = (end, lastSequence)
-    while offset < limit, let frame = try frame(after: offset, following: sequence, in: &window) {
+    while offset < window.limit, let frame = try frame(after: offset, following: sequence, in: &window) {
       frames.append(frame)
       (offset, sequence) = (frame.end, frame.header.sequence)
       if frame.header.kind == .close { break }
     }
-    return (frames, window)
+    return frames
   }
 
   /// Whether a frame in the bytes that were read last records a sync beyond `end`. The read began at `end` or
@@ -190,14 +199,25 @@ private struct FileWindow {
     return content.rawSpan.extracting(place..<place + count)
   }
 
+  /// Reads only these bytes, and returns whether all of them are zero.
+  mutating func hasOnlyZeros(_ count: Int, at offset: UInt64) throws(ByteStoreError) -> Bool {
+    try load(count, at: offset)
+    return content.rawSpan.byteCountWithoutZeros == 0
+  }
+
+  /// Reads a large range from `offset` on.
+  mutating func load(at offset: UInt64) throws(ByteStoreError) { try load(Self.bytesMin, at: offset) }
+
+  private mutating func load(_ count: Int, at offset: UInt64) throws(ByteStoreError) {
+    let wanted = Int(min(UInt64(count), limit - min(limit, offset)))
+    content = try system { () throws(SystemFailure) in try file.readAll(wanted, at: offset) }
+    start = offset
+  }
+
   /// The bytes of a range; nil if the file or the limit ends before them.
   mutating func bytes(_ count: Int, at offset: UInt64) throws(ByteStoreError) -> [UInt8]? {
     guard offset <= limit, UInt64(count) <= limit - offset else { return nil }
-    if offset < start || offset + UInt64(count) > start + UInt64(content.count) {
-      let wanted = Int(min(UInt64(max(count, Self.bytesMin)), limit - offset))
-      content = try system { () throws(SystemFailure) in try file.readAll(wanted, at: offset) }
-      start = offset
-    }
+    if offset < start || offset + UInt64(count) > end { try load(max(count, Self.bytesMin), at: offset) }
     let place = Int(offset - start)
     guard content.count - place >= count else { return nil }
     return Array(content[place..<place + count])

@@ -1,4 +1,16 @@
 // The position of a reader in the files of a writer, and how it moves from log to log.
+//
+// Without a writer, a reader makes the last commits of a log durable itself:
+//
+//   1. read      the frames after the position
+//   2. ask       for the writer's mark again, because a writer may have started meanwhile
+//   3. sync      the log, if a commit is not known to be durable
+//   4. take      the frames of step 1. The sync says nothing about frames that were written after that step.
+//
+// A failed sync is final for this log. The system may have dropped the bytes and may report the next sync as
+// a success (docs/reliability.md, F4).
+
+import Libc
 
 /// The position of a reader in the writer's files.
 struct ReaderState {
@@ -13,6 +25,8 @@ struct ReaderState {
   var log: FollowedLog?
   /// The end of the last log that was read to its end.
   var last: LogHeader.LogEnd
+  /// The last commit that is shown; nil if it was in the checkpoint when the files were captured.
+  var shown: ShownCommit?
   /// The size of the commits that were taken since the store was opened.
   var bytesTaken = 0
   /// Whether commits were taken that may not all be visible.
@@ -33,11 +47,19 @@ struct ReaderLook {
   var bytesNotDurable: UInt64
 }
 
-/// How a reader learns whether a writer has the store open.
+/// How a reader learns whether a writer has the store open, and how it replaces the syncs of a writer that
+/// has ended.
 struct WriterPresence {
   /// Shared by this reader, and marked by the writer; nil if no writer of this release has created the file,
   /// or if it cannot be opened.
   private(set) var lock: (any ReaderLock)?
+  /// The logs that this reader could not sync. All copies share them, also after the files were captured
+  /// again.
+  private let failedSyncs = FailedSyncs()
+
+  private final class FailedSyncs: Sendable {
+    let logs = Locked<Set<RandomID>>([])
+  }
 
   mutating func mayHaveWriter(in directory: any OpenDirectory) -> Bool {
     if lock == nil {
@@ -49,10 +71,43 @@ struct WriterPresence {
     return lock?.mayHaveWriter() ?? false
   }
 
+  /// Syncs a log whose frames were read, unless a writer has the store open. Returns whether these frames are
+  /// on stable storage.
+  mutating func makeDurable(
+    _ file: any OpenFile, log: RandomID, in directory: any OpenDirectory
+  ) -> Bool {
+    let hasFailed = failedSyncs.logs.withLock { $0.contains(log) }
+    guard !hasFailed, !mayHaveWriter(in: directory) else { return false }
+    do throws(SystemFailure) {
+      try file.sync()
+      return true
+    } catch {
+      // Media without writers have nothing to sync.
+      if error.code == EROFS || error.code == EINVAL { return true }
+      failedSyncs.logs.withLock { _ = $0.insert(log) }
+      return false
+    }
+  }
+
   func release() { lock?.release() }
 }
 
 extension ReaderState {
+  /// Throws if the path of the store leads to another directory, or to none. The open directory stays
+  /// readable, but no writer comes to it by this path any more.
+  func checkDirectory() throws(ByteStoreError) {
+    guard !directory.isAtItsPath() else { return }
+    let path = directory.path
+    let hasStore: Bool
+    do throws(SystemFailure) {
+      hasStore = try platform.fileSystem.openDirectory(path).names().contains(StoreFile.manifest)
+    } catch {
+      guard error.isMissingFile || error.isNotADirectory else { throw .system(error) }
+      hasStore = false
+    }
+    throw hasStore ? .replaced(directory: path) : .noStore(directory: path)
+  }
+
   /// Takes the commits of the logs that the manifest names. Returns false if commits are missing in between.
   mutating func follow(
     _ manifest: Manifest, _ commits: inout [CommitBody], hasWriter: Bool
@@ -67,7 +122,10 @@ extension ReaderState {
       last = LogHeader.LogEnd(fileID: log.header.fileID, length: log.end, sequence: log.lastSequence)
       self.log = nil
     }
-    guard !logs.isEmpty else { return checkpointEnd(manifest)?.sequence == last.sequence }
+    guard !logs.isEmpty else {
+      let end = checkpointEnd(manifest)
+      return end?.fileID == last.fileID && end?.sequence == last.sequence
+    }
     for entry in logs {
       if log?.header.fileID != entry.fileID {
         guard let next = try FollowedLog.open(entry, in: directory, platform: platform),
@@ -81,10 +139,20 @@ extension ReaderState {
         last = LogHeader.LogEnd(fileID: entry.fileID, length: end.length, sequence: end.sequence)
         log = nil
       } else {
-        commits += try log?.takeDurable(hasWriter: hasWriter) ?? []
+        commits += try takeDurable(hasWriter: hasWriter)
       }
     }
     return true
+  }
+
+  /// Takes the commits of the last log that are known to be on stable storage. `hasWriter` is the answer
+  /// before the read. If no writer has the store open, these are all commits that were read before a sync.
+  mutating func takeDurable(hasWriter: Bool) throws(ByteStoreError) -> [CommitBody] {
+    guard let log, let reading = try self.log?.read() else { return [] }
+    let isSynced =
+      reading.needsSync && !hasWriter
+      && presence.makeDurable(log.file, log: log.header.fileID, in: directory)
+    return try self.log?.take(reading, isSynced: isSynced) ?? []
   }
 
   private func checkpointEnd(_ manifest: Manifest) -> LogHeader.LogEnd? {

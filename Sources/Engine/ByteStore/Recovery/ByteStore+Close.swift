@@ -15,10 +15,15 @@ extension ByteStore {
       writer.log?.closeFile()
       writer.log = nil
     }
-    lock.release()
-    readerLock?.release()
+    releaseDirectory()
     reader?.withLock { $0.presence.release() }
     if !wasClosed { sendClose(isClean: options.isReadOnly) }
+  }
+
+  /// Removes the mark of the writer before another writer can set its own.
+  private func releaseDirectory() {
+    readerLock?.release()
+    lock.release()
   }
 
   /// Fails the queued commits, because no leader will dequeue them any more.
@@ -121,7 +126,7 @@ extension ByteStore {
     let turn = beginClose()
     guard turn != .alreadyClosed else { return }
     let result = Result { () throws(ByteStoreError) in try closeLog(turn, failure) }
-    lock.release()
+    releaseDirectory()
     sendClose(isClean: turn == .clean && (try? result.get()) != nil)
     try result.get()
   }

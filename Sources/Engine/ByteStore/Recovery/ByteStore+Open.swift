@@ -1,6 +1,6 @@
 // Opens a store.
 //
-//   1. lock       one writer at a time (C10); refuse a network file system
+//   1. lock       one writer at a time (C10); refuse a network file system; mark the store for readers
 //   2. sync       sync the manifest, the logs without a recorded end, and the directory: bytes that a
 //                 killed process left in the page cache become durable before they are used (C8)
 //   3. read       read the manifest, the first page of the checkpoint, and every log in order
@@ -39,6 +39,8 @@ package struct Opened {
   /// The position of a reader in the writer's files.
   var reader: ReaderState?
   var readerLock: (any ReaderLock)?
+  /// Whether readers can see that a writer has the store open.
+  var isMarked = true
 }
 
 extension Opened {
@@ -70,16 +72,18 @@ extension ByteStore {
     let directory = try openDirectory(path, options, platform: platform)
     let durability = try refuseNetwork(directory)
     let lock = try acquireLock(of: directory, options, platform: platform)
+    // Without this file, readers cannot say that they are there, and no log is recycled.
+    let readerLock = options.isReadOnly ? nil : try? directory.readerLock(StoreFile.readers, .readAndWrite)
+    // The mark comes before the store is read, because recovery may take long.
+    let isMarked = readerLock?.mark() ?? true
     do throws(ByteStoreError) {
       var opened = try read(directory, durability, lock: lock, options: options, platform: platform)
-      // Without this file, readers cannot say that they are there, and no log is recycled.
-      if !options.isReadOnly {
-        opened.readerLock = try? directory.readerLock(StoreFile.readers, .readAndWrite)
-      }
+      (opened.readerLock, opened.isMarked) = (readerLock, isMarked)
       let store = ByteStore(opened)
       store.sendOpen()
       return store
     } catch {
+      readerLock?.release()
       lock.release()
       throw error.isDamage && isMarkedAsBackup(directory) ? .incompleteBackup(directory: path) : error
     }

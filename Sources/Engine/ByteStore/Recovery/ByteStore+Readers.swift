@@ -52,27 +52,34 @@ extension ByteStore {
     var presence = presence
     let captured = try CapturedStore.capture(directory, &presence, platform: platform)
     // From here on, the files are in memory or open.
-    var capturedPlatform = platform
-    capturedPlatform.fileSystem = ReadOnlyFileSystem(
-      base: CapturedFileSystem(base: platform.fileSystem, captured: captured.directory),
-      protected: directory.path)
+    let capturedPlatform = showing(captured.directory, on: platform)
     let (protected, durability) = try system { () throws(SystemFailure) in
       (try capturedPlatform.fileSystem.openDirectory(directory.path), try directory.durability())
     }
     var opened = try read(
       protected, durability, lock: NoLock(), options: options, platform: capturedPlatform)
+    // A damaged segment is opened again by each read, which then reports the damage.
+    var isDamaged = false
     for use in opened.table.frozen().segments {
-      // A segment that is not open after the release stays unreadable. Damage is reported by its reads.
       do throws(ByteStoreError) { _ = try use?.segment.open() } catch {
         guard error.isDamage else { throw error }
+        isDamaged = true
       }
     }
-    captured.directory.release()
+    if !isDamaged { captured.directory.release() }
     opened.reader = ReaderState(
       directory: directory, platform: platform, presence: presence,
       manifestBytes: captured.manifest.encoded(), log: captured.lastLog,
-      last: opened.last, lookedAt: lookedAt)
+      last: opened.last, shown: opened.lastReplayed, lookedAt: lookedAt)
     return opened
+  }
+
+  /// Returns a platform that shows the captured files in the place of the store, and keeps writes in memory.
+  private static func showing(_ captured: CapturedDirectory, on platform: Platform) -> Platform {
+    var shown = platform
+    shown.fileSystem = ReadOnlyFileSystem(
+      base: CapturedFileSystem(base: platform.fileSystem, captured: captured), protected: captured.path)
+    return shown
   }
 
   // MARK: Following
@@ -90,6 +97,7 @@ extension ByteStore {
     guard let reader else { return .commits([]) }
     let now = platform.clock.monotonicNanoseconds()
     return try reader.withLock { reader throws(ByteStoreError) in
+      try reader.checkDirectory()
       guard !reader.isIncomplete else { return .mustReopen }
       // Commits may be taken before a look fails. The next look must not continue after them.
       reader.isIncomplete = true
@@ -126,7 +134,7 @@ extension ByteStore {
       throw .noStore(directory: path)
     }
     if bytes == reader.manifestBytes {
-      commits += try reader.log?.takeDurable(hasWriter: hasWriter) ?? []
+      commits += try reader.takeDurable(hasWriter: hasWriter)
       // Damage, unless the writer wrote the missing frame during the read. A capture decides.
       return reader.log?.hasGap == true ? .mustReopen : .done
     }
@@ -153,7 +161,12 @@ extension ByteStore {
       return try table.prepare(commit, newKeys: &newKeys)
     }
     options.upperLayer?.prepare(note)
-    table.apply([AppliedCommit(body: commit, targets: targets, note: note)], options.upperLayer)
+    // A backup captures the key directory and then the upper layer's pages.
+    try betweenCommits { _ in
+      table.apply([AppliedCommit(body: commit, targets: targets, note: note)], options.upperLayer)
+      let shown = ShownCommit(commit, lastCommit)
+      reader?.withLock { $0.shown = shown }
+    }
   }
 
   package func didApplyFollowed() {
@@ -177,26 +190,67 @@ extension ByteStore {
     let opened = try Self.readCapture(
       now.directory, now.presence, options: options, platform: now.platform)
     // Every commit that a reader shows survives a crash of the writer. Fewer commits mean an older copy.
-    guard opened.manifest.storeID == storeID, opened.last.sequence >= lastCommit else {
-      throw .replaced(directory: path)
-    }
+    guard opened.manifest.storeID == storeID, opened.last.sequence >= lastCommit,
+      now.isContinued(by: opened, lastStamp: lastStamp)
+    else { throw .replaced(directory: path) }
     return ByteStore(opened)
   }
 
-  /// Takes over the state of a reopened store. `body` runs at the same moment for readers.
-  package func adopt(_ other: ByteStore, _ body: () -> Void) {
+  /// Takes over the state of a reopened store, in one step for backups. `body` runs in one step with the
+  /// change of the key directory.
+  package func adopt(_ other: ByteStore, _ body: () -> Void) throws(ByteStoreError) {
     let table = other.table.frozen()
     let next = other.reader?.withLock { $0 }
-    self.table.withTable { current in
-      current = table
-      body()
+    let nextWriter = other.writer.withLock { $0 }
+    try betweenCommits { writer in
+      self.table.withTable { current in
+        current = table
+        body()
+      }
+      writer = nextWriter
+      if let next {
+        reader?.withLock { $0 = next }
+        publish(next.lastLook)
+      }
     }
-    if let next {
-      reader?.withLock { $0 = next }
-      publish(next.lastLook)
+  }
+
+  // MARK: Checking
+
+  /// The files of a writer's store, captured for one call.
+  package struct CapturedFiles {
+    package let directory: any OpenDirectory
+    /// A platform that shows this directory.
+    package let platform: Platform
+    /// Returns whether a writer may have removed contents since the capture.
+    package let mayHaveChanged: () -> Bool
+  }
+
+  /// Whether this store was opened as a reader.
+  package var isReader: Bool { reader != nil }
+
+  /// Captures the files of a reader's store, and calls `body` with them. The files that the reader shows
+  /// cannot be opened by their names any more. A close waits for `body`.
+  package func withCapturedFiles<Result>(
+    _ body: (CapturedFiles) throws(ByteStoreError) -> Result
+  ) throws(ByteStoreError) -> Result {
+    guard let now = reader?.withLock({ $0 }) else { throw .readOnly(directory: path) }
+    return try withBackupInProgress { () throws(ByteStoreError) in
+      try now.checkDirectory()
+      var presence = now.presence
+      let captured = try CapturedStore.capture(now.directory, &presence, platform: now.platform)
+      defer { captured.directory.release() }
+      guard captured.manifest.storeID == storeID else { throw .replaced(directory: path) }
+      let platform = Self.showing(captured.directory, on: now.platform)
+      let directory = try system { () throws(SystemFailure) in try platform.fileSystem.openDirectory(path) }
+      let before = captured.manifest.encoded()
+      return try body(
+        CapturedFiles(directory: directory, platform: platform) { [presence] in
+          var presence = presence
+          guard !presence.mayHaveWriter(in: now.directory) else { return true }
+          return (try? CapturedStore.manifestBytes(in: now.directory)) != before
+        })
     }
-    let writer = other.writer.withLock { $0 }
-    self.writer.withLock { $0 = writer }
   }
 
   /// The time since the last look at the writer's files whose commits are visible, in nanoseconds; nil if this

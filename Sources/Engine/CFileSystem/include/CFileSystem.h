@@ -16,6 +16,10 @@ void dugout_start_writing(int descriptor, uint64_t offset, uint64_t count);
 /// mark excludes nobody. It is a lock of the open file, so another descriptor of the file does not remove it.
 int dugout_mark_writer(int descriptor);
 
+/// Removes the mark of this open file, also for the descriptors that a forked child has inherited. Returns 0,
+/// or -1 and sets `errno`.
+int dugout_unmark_writer(int descriptor);
+
 /// Returns 1 if the file is marked as in use by a writer, 0 if it is not, or -1 and sets `errno`. Takes no
 /// lock.
 int dugout_has_writer(int descriptor);

@@ -124,19 +124,14 @@ package final class ShapeDictionary: Sendable {
   /// Adds a stored shape. Returns false if the id already belongs to another shape.
   @discardableResult
   func add(_ shape: Shape) -> Bool {
-    state.withLock { state in
-      if shape.id < state.shapes.count, let known = state.shapes[shape.id] {
-        return known.names.areSameUTF8(as: shape.names)
-      }
-      state.add(shape)
-      state.nextID = state.nextID.map { max($0, shape.id + 1) }
-      return true
-    }
+    state.withLock { $0.addStored([shape]) }
   }
 
-  /// Adds the shapes of another dictionary of the same store.
-  func add(_ other: ShapeDictionary) {
-    for shape in other.state.withLock({ $0.shapes.compactMap { $0 } }) { add(shape) }
+  /// Adds the shapes of another dictionary of the same store. Returns false and adds none if an id belongs to
+  /// another shape here.
+  func add(_ other: ShapeDictionary) -> Bool {
+    let shapes = other.state.withLock { $0.shapes.compactMap { $0 } }
+    return state.withLock { $0.addStored(shapes) }
   }
 
   /// Describes the first difference between the stored definitions and the known shapes; nil if there is
@@ -173,6 +168,23 @@ extension ShapeDictionary.State {
       if let shape = shapes[id], shape.names.count == map.count, shape.isOf(map) { return id }
     }
     return nil
+  }
+
+  /// Adds stored shapes. Returns false and adds none if an id already belongs to another shape.
+  fileprivate mutating func addStored(_ stored: [Shape]) -> Bool {
+    var new: [Shape] = []
+    for shape in stored {
+      guard shape.id < shapes.count, let known = shapes[shape.id] else {
+        new.append(shape)
+        continue
+      }
+      guard known.names.areSameUTF8(as: shape.names) else { return false }
+    }
+    for shape in new {
+      add(shape)
+      nextID = nextID.map { max($0, shape.id + 1) }
+    }
+    return true
   }
 
   fileprivate mutating func admit(_ map: StoredMap, _ hash: UInt64) -> Int? {

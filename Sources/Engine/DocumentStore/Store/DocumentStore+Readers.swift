@@ -32,9 +32,10 @@ extension DocumentStore {
   /// Shows the commits that the writer has made and that are on stable storage. Returns whether there were
   /// any. Returns false for a store that is not a reader.
   ///
-  /// Throws `notAStore` if the store was deleted, and `failedPrecondition` if another store or an older copy
-  /// of this one is in its place. After an error, the store still shows one committed state, and the next
-  /// call tries again. That includes the queries of listeners: an error of a system call does not end them.
+  /// Throws `notAStore` if the store was deleted or moved, and `failedPrecondition` if another store, or an
+  /// older copy of this one that may have been written further, is in its place. After an error, the store
+  /// still shows one committed state, and the next call tries again. That includes the queries of listeners: an
+  /// error of a system call does not end them.
   @discardableResult
   public func refresh() throws(DocumentStoreError) -> Bool {
     guard options.isReadOnly else { return false }
@@ -109,13 +110,18 @@ extension DocumentStore {
       try layer.indexes.catchUp(with: other)
       return other
     }
-    // The other records are decoded with these shapes.
-    self.layer.shapes.add(layer.shapes)
+    // The other records are decoded with these shapes. Another shape with the same id belongs to another
+    // history of the store, from a copy that was written further.
+    guard self.layer.shapes.add(layer.shapes) else {
+      throw DocumentStoreError(ByteStoreError.replaced(directory: path))
+    }
     let time = other.lastCommitTime
-    try pipeline.whileQuiescent {
-      bytes.adopt(other) {
-        self.layer.indexes.adopt(layer.indexes)
-        publications.appendReload(at: time)
+    try pipeline.whileQuiescent { () throws(DocumentStoreError) in
+      try translatingErrors { () throws(ByteStoreError) in
+        try bytes.adopt(other) {
+          self.layer.indexes.adopt(layer.indexes)
+          publications.appendReload(at: time)
+        }
       }
     }
     live.invalidate()

@@ -25,10 +25,15 @@ extension DocumentStore {
   package func check(
     progress: ((CheckProgress) -> Void)? = nil, isCancelled: @escaping () -> Bool = { false }
   ) throws(DocumentStoreError) -> CheckReport {
-    try translatingErrors { () throws(ByteStoreError) in
-      try RecordInspector(indexes.shapes).report { inspector throws(ByteStoreError) in
+    // A reader checks files that are newer than the state that it shows, and may have other shapes.
+    let isReader = bytes.isReader
+    let shapes = isReader ? ShapeDictionary() : indexes.shapes
+    return try translatingErrors { () throws(ByteStoreError) in
+      try RecordInspector(shapes).report { inspector throws(ByteStoreError) in
         try bytes.check(
-          upperLayer: UpperLayerCheck(inspect: inspector.problem(of:_:), findBlobs: inspector.blobs),
+          upperLayer: UpperLayerCheck(
+            inspect: inspector.problem(of:_:), findBlobs: inspector.blobs,
+            restore: { isReader ? IndexSet.definitions(in: $0) : [] }),
           progress: progress, isCancelled: isCancelled)
       }
     }

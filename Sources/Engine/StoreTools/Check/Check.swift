@@ -1,7 +1,7 @@
 // Checks every byte of a store without changing it.
 //
 //   1. lock        lock the store without writing, so that no file is moved or deleted; for an open store,
-//                  capture the files as of one commit
+//                  capture the files as of one commit; for a reader, open all files of the writer's manifest
 //   2. names       report entries of another kind with the name of a store file
 //   3. manifest
 //   4. checkpoint  its header, every page, and the key directory that the pages form
@@ -67,17 +67,33 @@ extension ByteStore {
 
   /// Checks this store while it is in use: its files at the last commit, and its key directory. Reads,
   /// commits and flushes continue. Throws `closed` soon after `isCancelled` returns true or the store begins
-  /// to close.
+  /// to close. A reader checks the files that its writer uses now. Contents that fail are skipped if the
+  /// writer may have removed them meanwhile.
   package func check(
     upperLayer: UpperLayerCheck = UpperLayerCheck(), progress: ((CheckProgress) -> Void)? = nil,
     isCancelled: @escaping () -> Bool = { false }
   ) throws(ByteStoreError) -> CheckReport {
-    try withFilesInUse { files throws(ByteStoreError) in
+    guard !isReader else { return try checkAsReader(upperLayer, progress, isCancelled: isCancelled) }
+    return try withFilesInUse { files throws(ByteStoreError) in
       var check = Check(directory, lock, platform: platform, upperLayer: upperLayer, progress)
       check.isRemoved = { [self] in !namesFile($0) }
       check.isStopped = { [self] in isClosing || isCancelled() }
       try check.run(files)
       try check.checkBlobs()
+      return check.report
+    }
+  }
+
+  private func checkAsReader(
+    _ upperLayer: UpperLayerCheck, _ progress: ((CheckProgress) -> Void)?,
+    isCancelled: @escaping () -> Bool
+  ) throws(ByteStoreError) -> CheckReport {
+    try withCapturedFiles { files throws(ByteStoreError) in
+      var check = Check(
+        files.directory, lock, platform: files.platform, upperLayer: upperLayer, progress)
+      check.mayLackContents = files.mayHaveChanged
+      check.isStopped = { [self] in isClosing || isCancelled() }
+      try check.run()
       return check.report
     }
   }
@@ -115,6 +131,8 @@ struct Check {
   private var bytesTotal: UInt64 = 0
   /// Whether a flush of the open store has removed a file since the files were captured.
   fileprivate var isRemoved: (_ name: String) -> Bool = { _ in false }
+  /// Whether contents that a record names may have been removed since the files were captured.
+  fileprivate var mayLackContents: () -> Bool = { false }
   /// Whether the check must end early.
   fileprivate var isStopped: () -> Bool = { false }
   /// The state that an open would have reached after the same steps.
@@ -308,8 +326,13 @@ struct Check {
     }
     let blobs = BlobStore(store: directory.path, BlobStore.Options(), platform: platform)
     for (id, place) in found ?? [] {
-      try recordingDamage { check throws(ByteStoreError) in
+      let before = report
+      let verified: Void? = try recordingDamage { check throws(ByteStoreError) in
         try blobs.verify(id, at: place, isCancelled: check.isStopped)
+      }
+      if verified == nil, mayLackContents() {
+        report = before
+        report.filesSkipped += 1
       }
       try checkStopped()
       advance(place.storedBytes, id.description)
