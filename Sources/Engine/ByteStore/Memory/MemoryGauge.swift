@@ -20,51 +20,25 @@ package struct SystemMemoryGauge: MemoryGauge {
   }
   #else
   package func fractionAvailable() -> Double? {
-    let shares = [
-      Self.machineFraction(Self.text(of: "/proc/meminfo")),
-      Self.controlGroupFraction(
-        limit: Self.text(of: "/sys/fs/cgroup/memory.max"),
-        used: Self.text(of: "/sys/fs/cgroup/memory.current"),
-        statistics: Self.text(of: "/sys/fs/cgroup/memory.stat")),
-    ]
-    return shares.compactMap(\.self).min()
-  }
-
-  private static func text(of path: String) -> String {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return "" }
-    defer { _ = close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 16 << 10)
-    let count = unsafe bytes.withUnsafeMutableBytes { buffer in
-      unsafe read(descriptor, buffer.baseAddress, buffer.count)
-    }
-    return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+    Self.fractionAvailable(
+      groups: ControlGroup.ofProcess, machineBytes: SystemMemory.physicalBytes(), KernelFile.text)
   }
   #endif
 
+  /// The smallest available fraction of the machine's memory and of each group's limit.
+  static func fractionAvailable(
+    groups: [ControlGroup], machineBytes: Int?, _ files: (String) -> String?
+  ) -> Double? {
+    let machine = files("/proc/meminfo").flatMap(machineFraction)
+    let limited = groups.compactMap { $0.fractionAvailable(machineBytes: machineBytes, files) }
+    return ([machine].compactMap(\.self) + limited).min()
+  }
+
   /// Parses lines such as `MemAvailable:   1234 kB`.
-  static func machineFraction(_ text: String) -> Double? {
-    guard let total = number(after: "MemTotal:", in: text), total > 0,
-      let available = number(after: "MemAvailable:", in: text)
+  private static func machineFraction(_ text: String) -> Double? {
+    guard let total = KernelFile.number(named: "MemTotal:", in: text), total > 0,
+      let available = KernelFile.number(named: "MemAvailable:", in: text)
     else { return nil }
     return min(Double(available) / Double(total), 1)
-  }
-
-  /// The available fraction of a control group's memory; nil if the group has no limit. Inactive file pages
-  /// count as free.
-  static func controlGroupFraction(limit: String, used: String, statistics: String) -> Double? {
-    guard let limit = number(after: "", in: limit), limit > 0, let used = number(after: "", in: used) else {
-      return nil
-    }
-    let inactive = number(after: "inactive_file", in: statistics) ?? 0
-    return min(max(Double(limit) - Double(used) + Double(inactive), 0) / Double(limit), 1)
-  }
-
-  private static func number(after name: String, in text: String) -> UInt64? {
-    for line in text.split(separator: "\n") where line.hasPrefix(name) {
-      let words = line.dropFirst(name.count).split(separator: " ")
-      if let number = words.first.flatMap({ UInt64($0) }) { return number }
-    }
-    return nil
   }
 }
