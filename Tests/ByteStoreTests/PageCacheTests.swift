@@ -80,27 +80,6 @@ import Testing
     #expect(cache.statistics.bytesMax == asked)
   }
 
-  @Test func gaugeParsesSystemStatistics() {
-    let machine = "MemTotal:       1000 kB\nMemFree:  10 kB\nMemAvailable:    250 kB\n"
-    #expect(SystemMemoryGauge.machineFraction(machine) == 0.25)
-    #expect(SystemMemoryGauge.machineFraction("MemTotal: 1000 kB\n") == nil)
-    #expect(SystemMemoryGauge.machineFraction("") == nil)
-    let statistics = "anon 5\ninactive_file 100\n"
-    #expect(
-      SystemMemoryGauge.controlGroupFraction(limit: "1000\n", used: "900\n", statistics: statistics) == 0.2)
-    #expect(SystemMemoryGauge.controlGroupFraction(limit: "1000\n", used: "1200\n", statistics: "") == 0)
-    #expect(
-      SystemMemoryGauge.controlGroupFraction(limit: "max\n", used: "900\n", statistics: statistics) == nil)
-    #expect(SystemMemoryGauge.controlGroupFraction(limit: "", used: "", statistics: "") == nil)
-    #if os(Linux)
-    if let share = SystemMemoryGauge().fractionAvailable() {
-      #expect(0...1 ~= share)
-    } else {
-      Issue.record("no share")
-    }
-    #endif
-  }
-
   /// A 32-bit fingerprint does not identify a page. The hash is invertible, so colliding pages are easy
   /// to construct.
   @Test func pagesWithEqualFingerprintsAreDistinguished() throws {

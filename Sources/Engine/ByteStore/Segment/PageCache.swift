@@ -3,8 +3,6 @@
 // Invariant: a page is cached at most once, in the shard that its id selects. A shard never exceeds its share
 // of the budget.
 
-import Libc
-
 /// A cache of compressed segment pages with a budget in bytes. It can be used from any thread.
 ///
 /// In addition to the budget, each shard keeps the memory of one page, into which the next page is loaded.
@@ -131,11 +129,10 @@ package final class PageCache: Sendable {
     }
   }
 
-  /// The default budget: a sixteenth of the machine's memory, but at least 16 MiB and at most 512 MiB.
+  /// The default budget: a sixteenth of the memory of the machine or the container, but at least 16 MiB and
+  /// at most 512 MiB.
   static func standardBytesMax() -> Int {
-    // Either number is -1 if the system does not report it; the result is then the minimum.
-    let share = sysconf(Int32(_SC_PHYS_PAGES)) / 16 * sysconf(Int32(_SC_PAGESIZE))
-    return min(max(share, 16 << 20), 512 << 20)
+    min(max((SystemMemory.current().bytes ?? 0) / 16, 16 << 20), 512 << 20)
   }
 
   var statistics: Statistics {

@@ -4,15 +4,13 @@
 // pinned are evicted last. Declared indexes are not evicted and do not count toward the limits.
 
 import ByteStore
-import Libc
 
 extension IndexSet {
   static let automaticMax = 64
 
-  /// A quarter of the machine's memory, but at least 64 MiB.
+  /// A quarter of the memory of the machine or the container, but at least 64 MiB.
   static func standardBytesMax() -> Int {
-    // Each call of `sysconf` returns -1 if the result is unknown; the minimum then applies.
-    max(sysconf(Int32(_SC_PHYS_PAGES)) / 4 * sysconf(Int32(_SC_PAGESIZE)), 64 << 20)
+    max((SystemMemory.current().bytes ?? 0) / 4, 64 << 20)
   }
 
   /// Evicts automatic indexes until the remaining ones fit into the budget, and returns the ids of the
