@@ -259,6 +259,8 @@ let package = Package(
         "DocumentStore",
       ],
       swiftSettings: strict),
+    // A link in its folder adds the reader of instruction counts, because the benchmarks are another package.
+    .testTarget(name: "BenchmarkTests", swiftSettings: strict),
     .testTarget(name: "RepositoryTests", swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

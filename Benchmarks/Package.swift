@@ -27,6 +27,13 @@ let peers = [
   Peer(module: "CRocksDB", header: "rocksdb/c.h", package: "librocksdb-dev", condition: "ROCKSDB"),
 ].filter(\.isInstalled)
 
+let settings: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
 let package = Package(
   name: "DugoutBenchmarks",
   platforms: [.macOS(.v15)],
@@ -45,14 +52,29 @@ let package = Package(
         .product(name: "FirebaseFirestore", package: "Dugout"),
         .product(name: "Ballcap", package: "Dugout"),
         .product(name: "Pring", package: "Dugout"),
+        .target(name: "SampleDocuments"),
+        .target(name: "InstructionCounts"),
         .target(name: "CLZ4Limit"),
       ] + peers.map { .target(name: $0.module) },
-      swiftSettings: [
-        .treatAllWarnings(as: .error),
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-      ] + peers.map { .define($0.condition) })
+      swiftSettings: settings + peers.map { .define($0.condition) }),
+    // The program whose instructions `benchmarks --instructions` counts. It is separate, because valgrind
+    // cannot run a program whose main thread waits in Dispatch.
+    .executableTarget(
+      name: "instructions",
+      dependencies: [
+        .product(name: "DocumentStore", package: "Dugout"),
+        .product(name: "FirebaseFirestore", package: "Dugout"),
+        .target(name: "SampleDocuments"),
+        .target(name: "InstructionCounts"),
+      ],
+      swiftSettings: settings,
+      // Without debug information, because older versions of valgrind cannot read DWARF 5.
+      linkerSettings: [.unsafeFlags(["-Xlinker", "-S"])]),
+    .target(
+      name: "SampleDocuments", dependencies: [.product(name: "DocumentStore", package: "Dugout")],
+      swiftSettings: settings),
+    // Tests/BenchmarkTests of the root package compiles and tests these files.
+    .target(name: "InstructionCounts", swiftSettings: settings),
   ] + [.systemLibrary(name: "CLZ4Limit", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])])]
     + peers.map { .systemLibrary(name: $0.module, providers: [.apt([$0.package])]) },
   swiftLanguageModes: [.v6]

@@ -31,9 +31,11 @@ struct Benchmarks {
     do {
       if words.first == Child.mark {
         try Child.run(words.dropFirst())
-      } else {
-        try measure(try BenchmarkOptions(Array(words)))
+        return 0
       }
+      let options = try BenchmarkOptions(Array(words))
+      if options.countsInstructions, !options.wantsHelp { return try InstructionRun.run(options) }
+      try measure(options)
       return 0
     } catch {
       Progress.say("benchmarks: \(error)")

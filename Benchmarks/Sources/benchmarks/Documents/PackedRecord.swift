@@ -5,6 +5,8 @@
 //   value  = tag u8, then: 1 integer i64 | 2 real f64 | 3 boolean u8 | 4 text: length u16, UTF-8
 //            | 5 list: count u8, values | 6 map: count u8, fields | 7 timestamp i64
 
+import SampleDocuments
+
 /// Numbers are little-endian and unaligned.
 enum PackedRecord {
   static func bytes(_ document: SampleDocument) -> [UInt8] {

@@ -1,6 +1,7 @@
 // A document as JSON text, and a walk that visits every field without allocating.
 
 import Foundation
+import SampleDocuments
 
 enum SampleJSON {
   static func text(_ document: SampleDocument) -> String { text(document.fields) }

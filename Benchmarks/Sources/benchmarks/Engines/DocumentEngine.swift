@@ -4,6 +4,7 @@
 // time, posts of all users by creation time.
 
 import Foundation
+import SampleDocuments
 
 /// The settings of an engine for a run.
 struct EngineSetup: Sendable {

@@ -15,11 +15,16 @@ struct BenchmarkOptions: Sendable {
   /// The directory in which the stores are created. It determines which disk is measured.
   var directory = Self.standardDirectory
   static let standardDirectory = FileManager.default.temporaryDirectory.path
+  /// Counts instructions instead of measuring times.
+  var countsInstructions = false
+  /// Writes the counted instructions as the pins.
+  var pinsInstructions = false
   var wantsHelp = false
 
   static let help = """
     Usage: benchmarks [--only W5,W6] [--documents 100000] [--runs 5] [--peers sqlite,lmdb,rocksdb,leveldb,files]
                       [--json FILE] [--report DIR] [--scale 10000,100000,1000000,5000000] [--directory DIR]
+           benchmarks --instructions [--pin] [--directory DIR]
 
     --only       the workloads below, by name; a range such as W5-W9 is all of them
     --documents  how many documents the stores hold (the goals are meant for 1000000)
@@ -30,6 +35,9 @@ struct BenchmarkOptions: Sendable {
     --scale      runs everything once for each of these counts, and draws the curves; W1 to W3 write
                  into stores that hold as many
     --directory  where the stores are created; it decides which disk is measured
+
+    --instructions  counts the instructions of the hot paths, and fails if they are more than the pinned ones
+    --pin           pins the counted instructions
 
     """
 
@@ -58,6 +66,8 @@ struct BenchmarkOptions: Sendable {
       case "--report": reportDirectory = try value(of: word)
       case "--scale": scale = try list(of: word).map { try number($0, of: word) }
       case "--directory": directory = try value(of: word)
+      case "--instructions": countsInstructions = true
+      case "--pin": pinsInstructions = true
       case "--help", "-h": wantsHelp = true
       default: throw BenchmarkFailure("there is no option \(word); --help lists them")
       }
@@ -65,6 +75,9 @@ struct BenchmarkOptions: Sendable {
     // Queries with a limit of 1000 must find 1000 documents.
     guard documents >= 1000, scale.allSatisfy({ $0 >= 1000 }) else {
       throw BenchmarkFailure("the workloads need 1000 documents at least")
+    }
+    guard countsInstructions || !pinsInstructions else {
+      throw BenchmarkFailure("--pin needs --instructions")
     }
     let unknown = (peers ?? []).subtracting(Engines.peerNames)
     guard unknown.isEmpty else {

@@ -2,6 +2,7 @@
 
 internal import CLZ4Limit
 import Foundation
+import SampleDocuments
 
 enum Limits {
   static let device = "limit: device"

@@ -2,6 +2,7 @@
 // a SQLite get with `JSONDecoder`, without `await`.
 
 import FirebaseFirestore
+import SampleDocuments
 
 enum AsyncReads: Workload {
   static let name = "W19"

@@ -7,6 +7,7 @@
 
 import DocumentStore
 import Foundation
+import SampleDocuments
 
 enum SingleCommits: Workload {
   static let name = "W1"

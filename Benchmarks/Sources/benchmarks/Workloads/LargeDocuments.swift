@@ -3,6 +3,7 @@
 // stores the documents as JSON text, and its first run builds the index too.
 
 import FirebaseFirestore
+import SampleDocuments
 
 enum LargeDocuments: Workload {
   static let name = "W17"

@@ -5,6 +5,7 @@
 import Ballcap
 import FirebaseFirestore
 import Foundation
+import SampleDocuments
 
 /// The model that the reads decode, with the fields of `SampleFields`.
 private struct Sample: Codable, Modelable {

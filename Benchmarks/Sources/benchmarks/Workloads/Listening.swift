@@ -10,6 +10,7 @@
 
 import DocumentStore
 import FirebaseFirestore
+import SampleDocuments
 
 enum Listening: Workload {
   static let name = "W16"

@@ -3,6 +3,7 @@
 // indexes. Each measurement is made with the smallest possible cache, and with a cache that holds everything.
 
 import Foundation
+import SampleDocuments
 
 enum Memory: Workload {
   static let name = "W13"

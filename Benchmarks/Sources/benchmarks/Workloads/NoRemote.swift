@@ -6,6 +6,7 @@
 import DocumentStore
 import Foundation
 import OfflineSync
+import SampleDocuments
 
 enum NoRemote: Workload {
   static let name = "W21"

@@ -2,6 +2,7 @@
 // the cost of the public types.
 
 import FirebaseFirestore
+import SampleDocuments
 
 enum PublicReads {
   static let name = "dugout, Firestore API"

@@ -4,6 +4,7 @@
 // result is visited. If two engines give different results, the run ends.
 
 import Foundation
+import SampleDocuments
 
 enum Gets: Workload {
   static let name = "W5"
@@ -88,7 +89,7 @@ enum ReadQuery: Sendable {
 
   /// The parameter of the query with the number `index`: a document, a score, a town or a creation time.
   static func number(_ index: Int, below limit: Int) -> Int {
-    Int(SampleDocument.mixed(UInt64(index) ^ 0x5EED_0000_0000) % UInt64(limit))
+    SampleDocument.parameter(index, below: limit)
   }
 
   static func score(_ index: Int) -> Double { Double(number(index, below: 60_000)) }

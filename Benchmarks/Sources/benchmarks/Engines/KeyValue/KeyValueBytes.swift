@@ -2,6 +2,7 @@
 
 @_spi(Measure) import ByteStore
 import Foundation
+import SampleDocuments
 
 /// An open store in a directory. Several threads use it at once.
 protocol ByteEngine: AnyObject, Sendable {

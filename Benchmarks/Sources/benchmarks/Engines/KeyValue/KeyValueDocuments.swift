@@ -9,6 +9,7 @@
 // Scores are never negative, so their big-endian bits sort like their values.
 
 import Foundation
+import SampleDocuments
 
 final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
   static var name: String { Store.name }

@@ -1,5 +1,6 @@
 #if SQLITE
 import Foundation
+import SampleDocuments
 
 /// The differences between the three forms of SQLite documents.
 protocol SQLiteForm: SendableMetatype {
