@@ -106,14 +106,14 @@ import Testing
     let lock = try #require(try directory.readerLock("READERS", .readAndWrite))
     let reader = try #require(try directory.readerLock("READERS", .read))
     #expect(lock.mark())
-    let status = try inChild {
+    let status = try ForkedChild.result {
       lock.release()
       return 0
     }
     #expect(status == 0 && reader.mayHaveWriter())
     var pipes: [Int32] = [0, 0]
     try #require(pipe(&pipes) == 0)
-    let child = try fork {
+    let child = try ForkedChild.start {
       var byte: UInt8 = 0
       // Waits for the parent's signal.
       return read(pipes[0], &byte, 1) == 1 ? 0 : 1
@@ -122,7 +122,7 @@ import Testing
     #expect(!reader.mayHaveWriter(), "the child is still alive")
     var byte: UInt8 = 1
     _ = write(pipes[1], &byte, 1)
-    _ = wait(for: child)
+    _ = ForkedChild.wait(for: child)
     close(pipes[0])
     close(pipes[1])
   }

@@ -6,21 +6,6 @@ import Testing
 
 @testable import ByteStore
 
-/// An upper layer without pages.
-private struct NoLayer: UpperLayer {
-  private struct NoPages: CheckpointPages {
-    func regions() throws(ByteStoreError) -> [(region: CheckpointRegion, pages: Int)] { [] }
-
-    func payload(_ region: CheckpointRegion, _ page: Int) throws(ByteStoreError) -> [UInt8] { [] }
-  }
-
-  func apply(_ note: any CommitNote, _ ordinals: [UInt32]) {}
-
-  func freeze() -> any CheckpointPages { NoPages() }
-}
-
-private final class NoNote: CommitNote {}
-
 @Suite(.timeLimit(.minutes(5))) struct ReaderAgeTests {
   private let clock = SimulatedClock()
   private let files: ScriptedFileSystem
@@ -92,7 +77,7 @@ private final class NoNote: CommitNote {}
       return
     }
     #expect(reader.nanosecondsSinceLook == 5)
-    reader.adopt(try reader.reopened(upperLayer: NoLayer())) {}
+    try reader.adopt(try reader.reopened(upperLayer: NoLayer())) {}
     #expect(reader.nanosecondsSinceLook == 0)
     #expect(try reader.value(for: "a") == [2])
   }
