@@ -220,6 +220,8 @@ package final class ByteStore: Sendable {
     var liveBytesWhenFull: UInt64?
     /// The end of the log at the last maintenance run.
     var endAtLastMaintenance: UInt64 = 0
+    /// Whether readers can see that the last log may grow.
+    var isMarkedForAppends = false
     /// The position after the last commit. The header of the next log records it.
     var last: LogHeader.LogEnd
     /// The last commit in the checkpoint.

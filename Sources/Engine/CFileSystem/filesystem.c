@@ -43,24 +43,25 @@ int64_t dugout_file_system_type(int descriptor) {
 #include <unistd.h>
 
 #ifdef F_OFD_SETLK
-int dugout_mark_writer(int descriptor) {
-  struct flock mark = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+int dugout_mark_writer(int descriptor, int place) {
+  struct flock mark = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = place, .l_len = 1};
   return fcntl(descriptor, F_OFD_SETLK, &mark);
 }
 
 int dugout_unmark_writer(int descriptor) {
-  struct flock mark = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+  struct flock mark = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 2};
   return fcntl(descriptor, F_OFD_SETLK, &mark);
 }
 
-int dugout_has_writer(int descriptor) {
-  struct flock mark = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+int dugout_has_writer(int descriptor, int place) {
+  struct flock mark = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = place, .l_len = 1};
   if (fcntl(descriptor, F_OFD_GETLK, &mark) != 0) return -1;
   return mark.l_type == F_UNLCK ? 0 : 1;
 }
 #else
-int dugout_mark_writer(int descriptor) {
+int dugout_mark_writer(int descriptor, int place) {
   (void)descriptor;
+  (void)place;
   errno = ENOSYS;
   return -1;
 }
@@ -71,8 +72,9 @@ int dugout_unmark_writer(int descriptor) {
   return -1;
 }
 
-int dugout_has_writer(int descriptor) {
+int dugout_has_writer(int descriptor, int place) {
   (void)descriptor;
+  (void)place;
   errno = ENOSYS;
   return -1;
 }

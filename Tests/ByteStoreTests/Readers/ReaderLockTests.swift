@@ -52,6 +52,29 @@ private func fill(_ store: ByteStore, _ keys: Range<Int>) throws {
     try reader.close()
   }
 
+  /// The next writer has recovered the commits, and its log does not say so before its first commit.
+  @Test func readersShowNoLessOnceTheNextWriterHasOpenedTheStore() throws {
+    let directory = TemporaryDirectory()
+    let store = try ByteStore.open(directory.path, options: options())
+    try fill(store, 0..<20)
+    store.abandon()
+    let first = try ByteStore.open(directory.path, options: options(isReader: true))
+    #expect(first.count == 20)
+    let next = try ByteStore.open(directory.path, options: options())
+    let second = try ByteStore.open(directory.path, options: options(isReader: true))
+    #expect(second.count == 20)
+    try fill(next, 20..<22)
+    for reader in [first, second] {
+      guard case .commits(let commits) = try reader.follow() else {
+        Issue.record("nothing was flushed")
+        return
+      }
+      #expect(commits.count == 1, "the sync of the last commit is not recorded")
+      try reader.close()
+    }
+    try next.close()
+  }
+
   @Test func aReaderWorksWithoutTheLockFile() throws {
     let directory = TemporaryDirectory()
     let store = try ByteStore.open(directory.path, options: options())

@@ -105,9 +105,10 @@ private struct ScriptedReaderLock: ReaderLock {
   let base: any ReaderLock
   let hooks: ScriptedFileSystem.Hooks
 
-  func mark() -> Bool {
-    hooks.run("mark")
-    return hooks.answer(to: "mark") ?? base.mark()
+  func set(_ mark: WriterMark) -> Bool {
+    let call = mark == .isOpen ? "mark" : "markAppends"
+    hooks.run(call)
+    return hooks.answer(to: call) ?? base.set(mark)
   }
 
   func isShared() -> Bool {
@@ -120,9 +121,10 @@ private struct ScriptedReaderLock: ReaderLock {
     return base.share()
   }
 
-  func mayHaveWriter() -> Bool {
-    hooks.run("mayHaveWriter")
-    return hooks.answer(to: "mayHaveWriter") ?? base.mayHaveWriter()
+  func mayHave(_ mark: WriterMark) -> Bool {
+    let call = mark == .isOpen ? "isOpen" : "mayHaveWriter"
+    hooks.run(call)
+    return hooks.answer(to: call) ?? base.mayHave(mark)
   }
 
   func release() { base.release() }

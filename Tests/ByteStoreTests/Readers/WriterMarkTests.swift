@@ -13,7 +13,7 @@ import Testing
   private var hasWriter: Bool {
     get throws {
       let directory = try PosixFileSystem().openDirectory(folder.path)
-      return try #require(try directory.readerLock("READERS", .read)).mayHaveWriter()
+      return try #require(try directory.readerLock("READERS", .read)).mayHave(.isOpen)
     }
   }
 
@@ -59,7 +59,7 @@ import Testing
     try folder.create()
     let directory = try PosixFileSystem().openDirectory(folder.path)
     let other = try #require(try directory.readerLock("READERS", .readAndWrite))
-    #expect(other.mark())
+    #expect(other.set(.isOpen))
     let files = ScriptedFileSystem(base: PosixFileSystem())
     let store = try open(files)
     other.release()

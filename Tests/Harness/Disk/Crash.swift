@@ -42,6 +42,7 @@ extension DiskImage {
   package func after(_ crash: Crash) -> DiskImage {
     var image = self
     image.locked = [:]
+    image.appending = []
     if case .powerLoss(let survivors, let seed) = crash {
       var random = SeededRandom(seed: seed)
       for file in files.indices {

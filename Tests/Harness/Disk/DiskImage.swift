@@ -93,6 +93,8 @@ package struct DiskImage: Sendable {
   /// The locks that a living process holds, by file number. The value is the number of the lock operation. A
   /// lock on a directory has the complement of the directory's number.
   var locked: [Int: Int] = [:]
+  /// The locked directories whose writers may be appending to a log.
+  var appending: Set<Int> = []
   private var locksTaken = 0
   /// Increases with every change of `live`, `durable` or `pending`.
   package private(set) var version = 0
@@ -175,7 +177,9 @@ package struct DiskImage: Sendable {
   }
 
   mutating func unlock(_ file: Int, _ holding: Int) {
-    if locked[file] == holding { locked[file] = nil }
+    guard locked[file] == holding else { return }
+    locked[file] = nil
+    appending.remove(file)
   }
 
   // MARK: Looking

@@ -194,10 +194,21 @@ private struct SimulatedReaderLock: ReaderLock {
     self.disk = disk
   }
 
-  func mark() -> Bool { true }
+  func set(_ mark: WriterMark) -> Bool {
+    if mark == .appends { disk.withState { _ = $0.image.appending.insert(~directory) } }
+    return true
+  }
+
   func isShared() -> Bool { false }
   func share() -> Bool { true }
-  func mayHaveWriter() -> Bool { disk.withState { $0.image.locked[~directory] != nil } }
+  /// The marks end with the lock of the directory.
+  func mayHave(_ mark: WriterMark) -> Bool {
+    disk.withState { state in
+      guard state.image.locked[~directory] != nil else { return false }
+      return mark == .isOpen || state.image.appending.contains(~directory)
+    }
+  }
+
   func release() {}
 }
 

@@ -355,6 +355,8 @@ extension ByteStore {
 
   private func append(_ group: [Ticket], _ writer: inout Writer) throws(WriteFailure) {
     let needsSync = group.contains { $0.durability == .synced }
+    // The manifest records the end of the log before, so that no reader shows less of it because of the mark.
+    if !writer.isMarkedForAppends { writer.isMarkedForAppends = readerLock?.set(.appends) ?? true }
     do throws(SystemFailure) {
       try writer.log!.append(group.map(\.batch))
       // Maintenance syncs the log as well. It has to wait for its turn, however, which can take long if one

@@ -57,18 +57,27 @@ package protocol DirectoryLock: Sendable {
   func release()
 }
 
+/// What a writer tells readers about itself.
+package enum WriterMark: Int32, Sendable {
+  /// The store is open for writing. The writer may still be recovering it.
+  case isOpen = 0
+  /// The writer may be appending to the last log. It sets this mark after it has recorded the end of the log
+  /// that it has recovered, so until then that log has the same commits for all readers.
+  case appends = 1
+}
+
 /// The lock that readers share while a writer uses the store. It never makes the writer wait.
 package protocol ReaderLock: Sendable {
-  /// Marks the store as open for writing, until `release()` or the death of the process. Called by the
-  /// writer. Returns false if a later call may succeed. Returns true also where the system has no such marks.
-  func mark() -> Bool
+  /// Sets a mark until `release()` or the death of the process. Called by the writer. Returns false if a later
+  /// call may succeed. Returns true also where the system has no such marks.
+  func set(_ mark: WriterMark) -> Bool
   /// Whether a reader shares the lock. Called by the writer.
   func isShared() -> Bool
   /// Shares the lock until `release()` or the death of the process. Returns false if the lock cannot be
   /// shared.
   func share() -> Bool
-  /// Whether a writer may have the store open. Called by readers. Takes no lock.
-  func mayHaveWriter() -> Bool
+  /// Whether a writer may have set the mark. Called by readers. Takes no lock.
+  func mayHave(_ mark: WriterMark) -> Bool
   func release()
 }
 
@@ -106,9 +115,9 @@ extension OpenDirectory {
 }
 
 private struct NoReaderLock: ReaderLock {
-  func mark() -> Bool { true }
+  func set(_ mark: WriterMark) -> Bool { true }
   func isShared() -> Bool { false }
   func share() -> Bool { true }
-  func mayHaveWriter() -> Bool { true }
+  func mayHave(_ mark: WriterMark) -> Bool { true }
   func release() {}
 }

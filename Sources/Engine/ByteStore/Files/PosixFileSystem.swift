@@ -507,8 +507,8 @@ private final class PosixReaderLock: ReaderLock {
 
   deinit { release() }
 
-  func mark() -> Bool {
-    guard dugout_mark_writer(descriptor.number) != 0 else {
+  func set(_ mark: WriterMark) -> Bool {
+    guard dugout_mark_writer(descriptor.number, mark.rawValue) != 0 else {
       isMarked.store(true, ordering: .releasing)
       return true
     }
@@ -532,7 +532,7 @@ private final class PosixReaderLock: ReaderLock {
     return false
   }
 
-  func mayHaveWriter() -> Bool { dugout_has_writer(descriptor.number) != 0 }
+  func mayHave(_ mark: WriterMark) -> Bool { dugout_has_writer(descriptor.number, mark.rawValue) != 0 }
 
   /// A shared lock is only closed. A forked child has a copy of the descriptor, and the writer recycles no
   /// log until the child ends. The mark is removed, because a child's copy would keep it after this writer.

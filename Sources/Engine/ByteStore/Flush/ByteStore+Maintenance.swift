@@ -165,7 +165,7 @@ extension ByteStore {
   /// Marks the store for readers if the open could not. Called by the leader.
   private func markIfUnmarked() {
     guard let readerLock, !isMarked.load(ordering: .relaxed) else { return }
-    isMarked.store(readerLock.mark(), ordering: .relaxed)
+    isMarked.store(readerLock.set(.isOpen), ordering: .relaxed)
   }
 
   // MARK: The next log

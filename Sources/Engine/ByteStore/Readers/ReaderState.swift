@@ -68,7 +68,7 @@ struct WriterPresence {
       }
       _ = lock?.share()
     }
-    return lock?.mayHaveWriter() ?? false
+    return lock?.mayHave(.appends) ?? false
   }
 
   /// Syncs a log whose frames were read, unless a writer has the store open. Returns whether these frames are

@@ -75,7 +75,7 @@ extension ByteStore {
     // Without this file, readers cannot say that they are there, and no log is recycled.
     let readerLock = options.isReadOnly ? nil : try? directory.readerLock(StoreFile.readers, .readAndWrite)
     // The mark comes before the store is read, because recovery may take long.
-    let isMarked = readerLock?.mark() ?? true
+    let isMarked = readerLock?.set(.isOpen) ?? true
     do throws(ByteStoreError) {
       var opened = try read(directory, durability, lock: lock, options: options, platform: platform)
       (opened.readerLock, opened.isMarked) = (readerLock, isMarked)
@@ -177,7 +177,7 @@ extension ByteStore {
     guard let directory = try? platform.fileSystem.openDirectory(path) else { return .free }
     // A store without a writer has no mark. Then no lock is taken, not even for an instant, because a writer
     // that starts in that instant would be refused.
-    if let lock = try? directory.readerLock(StoreFile.readers, .read), !lock.mayHaveWriter() { return .free }
+    if let lock = try? directory.readerLock(StoreFile.readers, .read), !lock.mayHave(.isOpen) { return .free }
     guard let result = try? directory.lock(StoreFile.lock, .read) else { return .free }
     switch result {
     case .acquired(let lock):

@@ -12,14 +12,14 @@ int64_t dugout_file_system_type(int descriptor);
 /// does nothing elsewhere.
 void dugout_start_writing(int descriptor, uint64_t offset, uint64_t count);
 
-/// Marks an open file as in use by a writer, until the file is closed. Returns 0, or -1 and sets `errno`. The
-/// mark excludes nobody. It is a lock of the open file, so another descriptor of the file does not remove it.
-int dugout_mark_writer(int descriptor);
+/// Marks an open file as in use by a writer, until the file is closed. There are two marks, at the places 0
+/// and 1. Returns 0, or -1 and sets `errno`. A mark excludes nobody. It is a lock of the open file, so another
+/// descriptor of the file does not remove it.
+int dugout_mark_writer(int descriptor, int place);
 
-/// Removes the mark of this open file, also for the descriptors that a forked child has inherited. Returns 0,
+/// Removes both marks of this open file, also for the descriptors that a forked child has inherited. Returns 0,
 /// or -1 and sets `errno`.
 int dugout_unmark_writer(int descriptor);
 
-/// Returns 1 if the file is marked as in use by a writer, 0 if it is not, or -1 and sets `errno`. Takes no
-/// lock.
-int dugout_has_writer(int descriptor);
+/// Returns 1 if the file has the mark at this place, 0 if it has not, or -1 and sets `errno`. Takes no lock.
+int dugout_has_writer(int descriptor, int place);
