@@ -24,10 +24,11 @@ private func openReader(on disk: SimulatedDisk) throws -> DocumentStore {
   return try DocumentStore.open("/store", options: options, platform: disk.platform(seed: 2))
 }
 
-private func openWriter(on disk: SimulatedDisk) throws -> DocumentStore {
+/// Each writer of a test needs its own seed, because the ids of its files come from it.
+private func openWriter(on disk: SimulatedDisk, seed: UInt64 = 3) throws -> DocumentStore {
   var options = DocumentStore.Options()
   options.maintenance = .manual
-  return try DocumentStore.open("/store", options: options, platform: disk.platform(seed: 3))
+  return try DocumentStore.open("/store", options: options, platform: disk.platform(seed: seed))
 }
 
 private func set(_ id: String, _ number: Int64, filling bytes: Int = 0) -> Mutation {
@@ -325,7 +326,7 @@ private struct ReaderHistory {
   /// Ends the writer, with a close or as if the process had been killed, and begins another one.
   private mutating func openAgain() throws {
     if random.oneIn(2) { try store.close() } else { store.bytes.abandon() }
-    store = try openWriter(on: disk)
+    store = try openWriter(on: disk, seed: random.next())
   }
 
   private mutating func refresh() throws {
