@@ -27,6 +27,8 @@ package final class ByteStore: Sendable {
     package var segmentBytesMax = 64 << 20
     /// The budget of the page cache in bytes; nil means a share of the machine's memory.
     package var cacheBytesMax: Int?
+    /// The limit for the store's memory; nil means that only the parts have limits.
+    package var memoryBudget: MemoryBudget?
     /// Creates the store if the directory has none.
     package var createsIfMissing = true
     /// Opens the store without changing anything in the directory. Commits and flushes throw `readOnly`. The
@@ -72,6 +74,8 @@ package final class ByteStore: Sendable {
   let logBytesToFlush = Atomic<UInt64>(0)
   /// The number of WAL bytes at which a flush starts.
   let logBytesDue = Atomic<UInt64>(0)
+  /// The size of the checkpoint.
+  let checkpointBytes = Atomic<UInt64>(0)
   /// The number of WAL bytes that an open would replay. It can be read while the writer's lock is held.
   let walBytes = Atomic<UInt64>(0)
   /// The total size of the commits that are being throttled.
@@ -283,9 +287,20 @@ package final class ByteStore: Sendable {
     noteLogBytesDue(opened.manifest.checkpoint)
   }
 
+  /// The number of WAL bytes at which a flush starts.
+  package var walBytesDue: UInt64 { logBytesDue.load(ordering: .relaxed) }
+
   func noteLogBytesDue(_ checkpoint: Manifest.Checkpoint?) {
-    let bytes = FlushPlan.logBytes(flushBytes: options.flushBytes, checkpointBytes: checkpoint?.bytes ?? 0)
-    logBytesDue.store(bytes, ordering: .relaxed)
+    checkpointBytes.store(checkpoint?.bytes ?? 0, ordering: .relaxed)
+    noteLogBytesDue()
+  }
+
+  /// Sets the number of WAL bytes at which a flush starts, from the size of the checkpoint and the memory
+  /// budget.
+  func noteLogBytesDue() {
+    let bytes = FlushPlan.logBytes(
+      flushBytes: options.flushBytes, checkpointBytes: checkpointBytes.load(ordering: .relaxed))
+    logBytesDue.store(min(bytes, options.memoryBudget?.logBytesMax ?? .max), ordering: .relaxed)
   }
 
   /// Whether this process was forked from the process that opened the store.

@@ -136,6 +136,7 @@ extension ByteStore {
   /// commit waits about as long as a flush of its bytes takes.
   package func throttle(forBytes bytes: Int) {
     guard case .inBackground = options.maintenance else { return }
+    if options.memoryBudget != nil { waitForMemory() }
     let flushBytes = logBytesDue.load(ordering: .relaxed)
     let logBytes = logBytesToFlush.load(ordering: .relaxed)
     guard WriteThrottle.isThrottling(logBytes: logBytes, flushBytes: flushBytes) else { return }
@@ -159,6 +160,21 @@ extension ByteStore {
       waitEnded += step
     }
   }
+
+  /// With a memory budget, waits while the memtable is much larger than a flush should find it. Ends when a
+  /// flush has moved commits out of it, or if no flush runs, as after a failed one.
+  private func waitForMemory() {
+    while hasLargeMemtable, state.withLock({ ($0.isFlushing || $0.isFlushScheduled) && $0.end == nil }) {
+      usleep(UInt32(WriteThrottle.stepSeconds * 1e6))
+    }
+  }
+
+  private var hasLargeMemtable: Bool {
+    logBytesToFlush.load(ordering: .relaxed) > Self.dueFactorMax * logBytesDue.load(ordering: .relaxed)
+  }
+
+  /// With a memory budget, the memtable grows to this multiple of the size that starts a flush.
+  private static let dueFactorMax: UInt64 = 2
 
   /// Whether writers are throttled.
   var isThrottling: Bool {

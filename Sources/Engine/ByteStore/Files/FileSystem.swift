@@ -57,7 +57,7 @@ package protocol DirectoryLock: Sendable {
   func release()
 }
 
-/// What a writer tells readers about itself.
+/// Information for readers that a writer sets.
 package enum WriterMark: Int32, Sendable {
   /// The store is open for writing. The writer may still be recovering it.
   case isOpen = 0
@@ -68,8 +68,8 @@ package enum WriterMark: Int32, Sendable {
 
 /// The lock that readers share while a writer uses the store. It never makes the writer wait.
 package protocol ReaderLock: Sendable {
-  /// Sets a mark until `release()` or the death of the process. Called by the writer. Returns false if a later
-  /// call may succeed. Returns true also where the system has no such marks.
+  /// Sets a mark until `release()` or the death of the process. Called by the writer. Returns false if a
+  /// later call may succeed. Returns true also where the system has no such marks.
   func set(_ mark: WriterMark) -> Bool
   /// Whether a reader shares the lock. Called by the writer.
   func isShared() -> Bool

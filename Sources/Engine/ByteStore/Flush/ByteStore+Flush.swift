@@ -64,6 +64,7 @@ extension ByteStore {
       }
     }
     state.wakeAll()
+    balanceMemory(trimsHeap: true)
     if case .failure(let error) = result { sendFailure(ofFlush: error) }
     try result.get()
   }
@@ -289,6 +290,7 @@ extension ByteStore {
     try table.loadOrRebuildAll()
     options.maintenance.pause(.flushStarts)
     makeRecycledLogReady(for: extent)
+    makeMemoryForFlush()
     guard let start = try start(extent) else {
       if case .scope(let scope) = extent { freeUnneededSpace(after: scope) }
       return

@@ -108,7 +108,7 @@ extension ByteStore {
   }
 
   /// Schedules a flush if one is due and none is running.
-  func scheduleFlush() { if options.maintenance.isAutomatic, isFlushDue { scheduleDueFlush() } }
+  package func scheduleFlush() { if options.maintenance.isAutomatic, isFlushDue { scheduleDueFlush() } }
 
   /// Schedules a flush that is known to be due.
   func scheduleDueFlush() {

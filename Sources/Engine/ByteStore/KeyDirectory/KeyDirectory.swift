@@ -73,6 +73,14 @@ package struct KeyDirectory: Sendable {
     self.source = source
   }
 
+  // MARK: Memory
+
+  /// The memory of the pages that are loaded.
+  package var loadedBytes: Int { slots.loadedBytes + locations.loadedCount * PagedWords.bytesPerPage }
+
+  /// The memory of the pages once all of them are loaded.
+  package var bytesWhenLoaded: Int { slots.bytesWhenLoaded + locations.pageCount * PagedWords.bytesPerPage }
+
   // MARK: Finding
 
   enum Search {

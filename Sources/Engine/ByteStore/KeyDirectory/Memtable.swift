@@ -27,6 +27,11 @@ package struct Memtable: Sendable {
   /// The total size of all referenced bodies.
   package private(set) var bytes = 0
   private(set) var bodiesHeld = 0
+  /// The memory that a body takes in addition to its bytes.
+  private static let bytesPerBody = 64
+
+  /// The memory of all referenced bodies.
+  package var memoryBytes: Int { bytes + bodiesHeld * Self.bytesPerBody }
 
   subscript(body: UInt64) -> CommitBody {
     chunks[Int(body >> Self.chunkBits - firstChunk)].bodies[Int(body & 255)].commit

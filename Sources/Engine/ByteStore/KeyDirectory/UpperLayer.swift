@@ -32,6 +32,13 @@ package protocol UpperLayer: Sendable {
 
   /// The largest possible size of a batch that puts all entries of `logContext`.
   var logContextBytesMax: Int { get }
+
+  /// The memory that the layer uses. Called without locks.
+  var memory: UpperLayerMemory { get }
+
+  /// Frees evictable memory until at most this much is left. With `keepsLatest`, keeps what was used last,
+  /// even if it is larger. Called without locks.
+  func evictMemory(toBytes bytes: Int, keepsLatest: Bool)
 }
 
 extension UpperLayer {
@@ -40,4 +47,6 @@ extension UpperLayer {
   package var essentialPageBytes: UInt64 { 0 }
   package var logContext: [(key: [UInt8], value: [UInt8])] { [] }
   package var logContextBytesMax: Int { 0 }
+  package var memory: UpperLayerMemory { UpperLayerMemory() }
+  package func evictMemory(toBytes bytes: Int, keepsLatest: Bool) {}
 }

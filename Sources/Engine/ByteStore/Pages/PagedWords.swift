@@ -7,6 +7,8 @@
 /// An array of words in pages of 511 words. A page and its checksum take 4096 bytes on disk.
 package struct PagedWords: Sendable {
   package static let wordsPerPage = 511
+  /// The memory of a page, with the header of its array.
+  static let bytesPerPage = 8 * wordsPerPage + 32
   private static let chunkBits = 7
   private static let pagesPerChunk = 1 << chunkBits
   private static let pageInChunkMask = pagesPerChunk - 1
@@ -14,6 +16,7 @@ package struct PagedWords: Sendable {
   /// The pages of each chunk. A page that is still on disk is represented by an empty array.
   private var chunks: [[[UInt64]]] = []
   private(set) var pageCount = 0
+  private(set) var loadedCount = 0
 
   /// Creates an array whose pages are all on disk. Until a page is loaded, its full chunks share one Swift
   /// array.
@@ -36,6 +39,7 @@ package struct PagedWords: Sendable {
 
   mutating func setWords(_ words: [UInt64], ofPage page: Int) {
     precondition(words.count == Self.wordsPerPage, "a page is whole")
+    if !isLoaded(page) { loadedCount += 1 }
     chunks[page >> Self.chunkBits][page & Self.pageInChunkMask] = words
   }
 
@@ -43,6 +47,7 @@ package struct PagedWords: Sendable {
     if pageCount & Self.pageInChunkMask == 0 { chunks.append([]) }
     chunks[chunks.count - 1].append(words)
     pageCount += 1
+    loadedCount += 1
   }
 
   mutating func appendPage() { appendPage([UInt64](repeating: 0, count: Self.wordsPerPage)) }

@@ -51,6 +51,10 @@ package struct SlotPages: Sendable {
     pages = PagedWords(pagesOnDisk: slotPages)
   }
 
+  var loadedBytes: Int { (directory.loadedCount + pages.loadedCount) * PagedWords.bytesPerPage }
+
+  var bytesWhenLoaded: Int { (directory.pageCount + pages.pageCount) * PagedWords.bytesPerPage }
+
   static func directoryPages(depth: Int) -> Int {
     (1 << depth + PagedWords.wordsPerPage - 1) / PagedWords.wordsPerPage
   }

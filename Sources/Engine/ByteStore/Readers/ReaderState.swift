@@ -39,7 +39,7 @@ struct ReaderState {
   }
 }
 
-/// What is known from the last look at the writer's files whose commits are visible.
+/// The knowledge from the last look at the writer's files whose commits are visible.
 struct ReaderLook {
   /// The monotonic time of the look.
   var time: UInt64

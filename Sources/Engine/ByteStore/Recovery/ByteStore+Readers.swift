@@ -253,8 +253,8 @@ extension ByteStore {
     }
   }
 
-  /// The time since the last look at the writer's files whose commits are visible, in nanoseconds; nil if this
-  /// store is no reader. Does not wait for the disk.
+  /// The time since the last look at the writer's files whose commits are visible, in nanoseconds; nil if
+  /// this store is no reader. Does not wait for the disk.
   package var nanosecondsSinceLook: UInt64? {
     let time = lastLook?.withLock { $0.time }
     return time.map { platform.clock.monotonicNanoseconds() &- $0 }

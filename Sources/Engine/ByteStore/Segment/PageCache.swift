@@ -95,10 +95,12 @@ package final class PageCache: Sendable {
     for shard in shards { shard.withLock { $0.removePages(ofFile: file) } }
   }
 
-  /// Changes the budget. If the new budget is smaller, pages are evicted at once.
+  /// Changes the budget. If the new budget is smaller, pages are evicted at once. A budget that the cache has
+  /// already keeps what memory pressure has made of it.
   func setBytesMax(_ bytes: Int) {
     precondition(bytes >= 0, "a budget is not negative")
     budget.withLock { budget in
+      guard budget.configured != bytes else { return }
       budget.configured = bytes
       setBytes(bytes, &budget)
     }
