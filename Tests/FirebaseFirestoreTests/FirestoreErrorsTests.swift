@@ -21,7 +21,7 @@ import Testing
     (.newerFormat(evidence), 9),
     (.corrupted(evidence), 15), (.full(evidence), 8), (.failed(evidence), 13),
     (.outcomeUnknown(evidence), 2), (.closed(evidence), 9), (.aborted("what happened"), 10),
-    (.feedTruncated("what happened"), 11),
+    (.feedTruncated("what happened"), 11), (.memoryExceeded("what happened"), 8),
   ]
 
   @Test(arguments: errors) func errorsAreTranslatedToACodeAndAMessage(error: DocumentStoreError, code: Int) {
@@ -55,7 +55,9 @@ import Testing
   /// needs a line in `errors`.
   private static func hasEvidence(_ error: DocumentStoreError) -> Bool {
     switch error {
-    case .invalidArgument, .notFound, .alreadyExists, .failedPrecondition, .aborted, .feedTruncated: false
+    case .invalidArgument, .notFound, .alreadyExists, .failedPrecondition, .aborted, .feedTruncated,
+      .memoryExceeded:
+      false
     case .notAStore, .unsuitableDirectory, .locked, .newerFormat, .corrupted, .full, .failed,
       .outcomeUnknown, .closed:
       true

@@ -15,6 +15,7 @@ import Testing
     (.notAStore(evidence), 69), (.unsuitableDirectory(evidence), 69), (.locked(evidence), 69),
     (.newerFormat(evidence), 65), (.corrupted(evidence), 65), (.full(evidence), 74),
     (.failed(evidence), 74), (.outcomeUnknown(evidence), 74), (.closed(evidence), 69),
+    (.memoryExceeded("what happened"), 69),
   ]
 
   @Test(arguments: errors) func errorsMapToTheirExitCodes(error: DocumentStoreError, code: Int32) {

@@ -67,7 +67,7 @@ import Testing
     func runInBackground(_ body: @escaping @Sendable () -> Void) {}
   }
 
-  /// What a listener received.
+  /// A call that a listener received.
   private struct Received: Equatable {
     var ids: [String] = []
     var time: StoredTimestamp?

@@ -9,7 +9,7 @@ import Testing
 @testable import DocumentStore
 
 @Suite(.timeLimit(.minutes(5))) struct ReaderRefreshTests {
-  /// What a listener received: the numbers of the documents by id, or an error.
+  /// A call that a listener received: the numbers of the documents by id, or an error.
   private enum Received: Equatable {
     case state([String: Int64])
     case failure
@@ -194,7 +194,7 @@ import Testing
 
   // MARK: Failures
 
-  @Test func aFailureIsToldOnceUntilARefreshSucceeds() throws {
+  @Test func aFailureIsReportedOnceUntilARefreshSucceeds() throws {
     try writer.commit([set("a", 1)])
     let instruments = RecordedInstruments()
     let reader = try openReader(instruments)

@@ -72,6 +72,7 @@ enum FirestoreErrors {
     case .locked(let evidence): make(.unavailable, evidence)
     case .newerFormat(let evidence): make(.failedPrecondition, evidence)
     case .corrupted(let evidence): make(.dataLoss, evidence)
+    case .memoryExceeded(let message): make(.resourceExhausted, message)
     case .full(let evidence): make(.resourceExhausted, evidence)
     case .failed(let evidence): make(.internal, evidence)
     case .outcomeUnknown(let evidence): make(.unknown, evidence)

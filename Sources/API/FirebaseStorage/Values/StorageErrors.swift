@@ -53,7 +53,7 @@ enum StorageErrors {
     case .invalidArgument(let message): badRequest(message, bucket, object: object)
     case .notFound: objectNotFound(bucket, object)
     case .alreadyExists(let message), .failedPrecondition(let message), .aborted(let message),
-      .feedTruncated(let message):
+      .feedTruncated(let message), .memoryExceeded(let message):
       .unknown(message: message, serverError: ["bucket": bucket, "object": object])
     case .full(let evidence), .failed(let evidence):
       evidence.code.map { posix($0, file: evidence.file) } ?? unknown(evidence, bucket, object: object)

@@ -39,4 +39,10 @@ final class CommitLayer: UpperLayer {
   var logContext: [(key: [UInt8], value: [UInt8])] { shapes.storedDefinitions }
 
   var logContextBytesMax: Int { shapes.definitionBytesMax }
+
+  var memory: UpperLayerMemory { indexes.memory }
+
+  func evictMemory(toBytes bytes: Int, keepsLatest: Bool) {
+    indexes.evict(toBytes: bytes, keepsLatest: keepsLatest)
+  }
 }

@@ -56,6 +56,8 @@ public enum DocumentStoreError: Error, Hashable, Sendable {
   case newerFormat(StorageEvidence)
   /// Acknowledged data is damaged. Nothing was changed.
   case corrupted(StorageEvidence)
+  /// The memory budget does not allow the operation. Nothing was written.
+  case memoryExceeded(String)
   /// The disk is full. Nothing was written, and reads still work.
   case full(StorageEvidence)
   /// A system call failed. Nothing was written.
@@ -70,7 +72,8 @@ extension DocumentStoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .invalidArgument(let message), .notFound(let message), .alreadyExists(let message),
-      .failedPrecondition(let message), .aborted(let message), .feedTruncated(let message):
+      .failedPrecondition(let message), .aborted(let message), .feedTruncated(let message),
+      .memoryExceeded(let message):
       message
     case .notAStore(let evidence), .unsuitableDirectory(let evidence), .locked(let evidence),
       .newerFormat(let evidence), .corrupted(let evidence), .full(let evidence), .failed(let evidence),

@@ -29,6 +29,8 @@ final class QueryRun {
   let view: IndexView
   private let shapes: ShapeTable
   private let storePath: String
+  /// The memory of the results and sort keys that the run holds; nil without a memory budget.
+  private let memory: MemoryReservation?
   var work = QueryWork()
   private var streams: [IndexStream] = []
   private let pooled: PooledBuffer
@@ -42,7 +44,8 @@ final class QueryRun {
 
   /// Creates a run of the plan. `shapes` must have been read after the snapshot was taken.
   init(
-    _ plan: QueryPlan, _ snapshot: Snapshot, view: IndexView, shapes: ShapeTable, storePath: String
+    _ plan: QueryPlan, _ snapshot: Snapshot, view: IndexView, shapes: ShapeTable, storePath: String,
+    memory: MemoryReservation?
   ) {
     self.plan = plan
     self.snapshot = snapshot
@@ -50,9 +53,26 @@ final class QueryRun {
     self.view = view
     self.shapes = shapes
     self.storePath = storePath
+    self.memory = memory
   }
 
   deinit { snapshot.recycle(pooled) }
+
+  /// The memory of a decoded document per byte of its record, roughly.
+  private static let decodedBytesPerByte = 6
+  /// The memory of an encoded document in addition to its record, roughly.
+  private static let bytesPerDocument = 256
+
+  private func resultTooLarge(_ memory: MemoryReservation) -> DocumentStoreError {
+    .memoryExceeded(
+      "The result of a query of \(collectionID) does not fit into memory: \(memory.spareText). Limit the query, "
+        + "read its documents in pages, or raise the memory budget.")
+  }
+
+  /// Throws if the memory budget does not allow more results.
+  private func reserve(_ bytes: @autoclosure () -> Int) throws(DocumentStoreError) {
+    if let memory, !memory.add(bytes()) { throw resultTooLarge(memory) }
+  }
 
   var isOrdered: Bool { plan.isOrdered }
 
@@ -61,6 +81,7 @@ final class QueryRun {
   func documents() throws(DocumentStoreError) -> [StoredDocument] {
     var found: [StoredDocument] = []
     try forEachMatch { entry throws(DocumentStoreError) in
+      try self.reserve(entry.record.byteCount * Self.decodedBytesPerByte + Self.bytesPerDocument)
       found.append(try self.decoded(entry))
       return true
     }
@@ -80,6 +101,7 @@ final class QueryRun {
   func records() throws(DocumentStoreError) -> [DocumentRecord] {
     var found: [DocumentRecord] = []
     try forEachMatch { entry throws(DocumentStoreError) in
+      try self.reserve(entry.record.byteCount + Self.bytesPerDocument)
       found.append(try self.record(entry))
       return true
     }
@@ -178,6 +200,7 @@ final class QueryRun {
         IndexKey.append(value, order.direction, to: &key)
       }
       found.add(key, ordinal)
+      if let memory = self.memory, !memory.set(found.bytes) { throw self.resultTooLarge(memory) }
       return true
     }
     work.matchesKeptPeak = max(work.matchesKeptPeak, found.keptPeak)

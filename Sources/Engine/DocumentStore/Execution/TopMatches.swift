@@ -12,6 +12,10 @@ struct TopMatches {
   private var last: [UInt8]?
   /// Largest number of matches that were kept at once.
   private(set) var keptPeak = 0
+  /// The memory of the kept matches.
+  private(set) var bytes = 0
+  /// The memory that a match takes in addition to the bytes of its key.
+  private static let bytesPerMatch = 80
 
   init(limit: Int) { self.limit = limit }
 
@@ -20,6 +24,7 @@ struct TopMatches {
   mutating func add(_ key: [UInt8], _ ordinal: UInt32) {
     if let last, !key.precedes(last) { return }
     found.append((key, ordinal))
+    bytes += key.count + Self.bytesPerMatch
     keptPeak = max(keptPeak, found.count)
     if found.count >= max(Self.keptMin, limit < .max / 2 ? 2 * limit : .max) { cut() }
   }
@@ -38,6 +43,7 @@ struct TopMatches {
       kept += 1
     }
     found.removeLast(found.count - min(kept, limit))
+    bytes = found.reduce(0) { $0 + $1.key.count + Self.bytesPerMatch }
     last = found.count == limit ? found.last?.key : nil
   }
 }

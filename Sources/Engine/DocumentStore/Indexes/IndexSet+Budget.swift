@@ -18,22 +18,69 @@ extension IndexSet {
   /// needs all of them at once.
   @discardableResult
   func evictToBudget(sparing spared: [IndexDefinition] = []) -> Set<UInt32> {
-    let (bytesMax, indexes) = state.withLock { state in
-      (state.automaticBytesMax, state.retentionOrder)
-    }
+    evict(toBytes: state.withLock { $0.automaticBytesMax }, sparing: spared)
+  }
+
+  /// Evicts automatic indexes until the remaining ones take at most `bytesMax`. An index that is evicted in
+  /// spite of its use counts as refused, because a query would otherwise build it again at once.
+  @discardableResult
+  func evict(
+    toBytes bytesMax: Int, sparing spared: [IndexDefinition] = [], keepsLatest: Bool = true
+  ) -> Set<UInt32> {
+    let indexes = state.withLock { $0.retentionOrder }
     // Pages that are not loaded use no memory. The loop works on copies, without the lock.
     var bytes = 0
     var gone = Set<UInt32>()
     for (place, index) in indexes.enumerated() {
       let own = index.tree.memory.bytes
-      guard place == 0 || bytes + own <= bytesMax || spared.contains(index.definition) else {
+      guard place == 0 && keepsLatest || bytes + own <= bytesMax || spared.contains(index.definition) else {
         gone.insert(index.id)
+        if !keepsLatest { noteRefusal(of: index.definition, neededBytes: 2 * own) }
         continue
       }
       bytes += own
     }
     if !gone.isEmpty { state.withLock { state in state.indexes.removeAll { gone.contains($0.id) } } }
     return gone
+  }
+
+  /// The memory of the nodes that are loaded.
+  var memory: UpperLayerMemory {
+    let (names, indexes) = state.withLock { ($0.names?.tree, $0.indexes) }
+    // The trees are visited without the lock.
+    var memory = UpperLayerMemory(fixedBytes: names?.memory.bytes ?? 0)
+    for index in indexes {
+      let bytes = index.tree.memory.bytes
+      if index.isAutomatic { memory.evictableBytes += bytes } else { memory.fixedBytes += bytes }
+    }
+    return memory
+  }
+
+  // MARK: Refused builds
+
+  private static let refusedMax = 1024
+
+  /// Notes that an index was not built because it needs this much memory.
+  func noteRefusal(of definition: IndexDefinition, neededBytes: Int) {
+    state.withLock { state in
+      if state.refused.count == Self.refusedMax { state.refused.removeAll() }
+      state.refused[definition] = neededBytes
+    }
+  }
+
+  /// Whether one of the indexes was refused because it needs more memory than there is.
+  func isRefused(_ definitions: [IndexDefinition], availableBytes: @autoclosure () -> Int) -> Bool {
+    let needed = state.withLock { state in
+      state.refused.isEmpty ? nil : definitions.compactMap { state.refused[$0] }.max()
+    }
+    return needed.map { $0 > availableBytes() } ?? false
+  }
+
+  /// The indexes that were refused for lack of memory and do not exist.
+  var refusedIndexes: [IndexDefinition] {
+    state.withLock { state in
+      state.refused.keys.filter { definition in !state.indexes.contains { $0.definition == definition } }
+    }
   }
 }
 

@@ -67,6 +67,8 @@ final class IndexSet: Sendable {
     /// Indexes that cannot be built, because a record of their collection cannot be decoded. Until that
     /// record is overwritten or deleted, queries run without these indexes.
     var unbuildable: [(definition: IndexDefinition, record: [UInt8])] = []
+    /// Indexes that were not built for lack of memory, with the memory that each of them needs.
+    var refused: [IndexDefinition: Int] = [:]
     var building: [Building] = []
     var nextID: UInt32 = 1
     /// Counter of index uses.

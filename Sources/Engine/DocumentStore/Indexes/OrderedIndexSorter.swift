@@ -51,6 +51,12 @@ struct OrderedIndexSorter: ~Copyable {
   /// Number of entries so far, duplicates included.
   var count: Int { records.count }
 
+  /// The memory that `build` needs for the entries so far: the entries, two records for each of them, and the
+  /// index.
+  var peakBytes: Int {
+    2 * (chunks.count << Self.chunkBits) + 2 * MemoryLayout<Record>.stride * records.capacity
+  }
+
   mutating func add(_ key: RawSpan, _ ordinal: UInt32) {
     precondition((1...OrderedIndex.keyBytesMax).contains(key.byteCount), "a key has 1 to 768 bytes")
     let bytes = 6 + key.byteCount

@@ -352,8 +352,8 @@ final class LiveQueries: CommitObserver {
   }
 
   /// Applies the published commits, and runs the queries that are outdated or whose last run could not read
-  /// the store. Throws the first transient error. Listeners of such a query keep the state that they have, and
-  /// the next call runs the query again. Any other error ends the listening.
+  /// the store. Throws the first transient error. Listeners of such a query keep the state that they have,
+  /// and the next call runs the query again. Any other error ends the listening.
   func runAgain() throws(DocumentStoreError) {
     let failure = state.withLock { state -> DocumentStoreError? in
       _ = applyCommits(&state)

@@ -119,6 +119,7 @@ extension DocumentStore {
         switch try attempt(request, report) {
         case .dropped: return true
         case .built(let isAutomatic):
+          defer { bytes.balanceMemory(trimsHeap: true) }
           if isAutomatic {
             indexes.evictToBudget(sparing: request.spared + [definition])
           } else {
@@ -210,7 +211,7 @@ extension DocumentStore {
     _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Bool {
     let definition = index.definition
-    var sorter = OrderedIndexSorter()
+    var runs = OrderedIndexRuns(runBytesMax: indexRunBytesMax)
     var problem: DocumentStoreError?
     var long = 0
     var numbers = NumberCounts()
@@ -220,11 +221,20 @@ extension DocumentStore {
     defer { documentsReadForIndexes.withLock { $0 += Int(seen) } }
     var shouldContinue = progress(IndexProgress(step: .reading, fraction: 0))
     guard shouldContinue else { return false }
+    let memory = reservation()
     let shapes = indexes.shapes.table
     var group: [UInt8] = []
     DocumentKey.append(definition.collectionID, to: &group)
     try read(snapshot, ordinals) { ordinal, key, record in
       seen += 1
+      if let memory {
+        do throws(DocumentStoreError) {
+          try bound(&runs, of: index, within: memory, fraction: min(seen / total, 1))
+        } catch {
+          problem = error
+          return false
+        }
+      }
       if seen.remainder(dividingBy: 4096) == 0 {
         shouldContinue = progress(IndexProgress(step: .reading, fraction: min(seen / total, 1)))
         guard shouldContinue else { return false }
@@ -235,7 +245,7 @@ extension DocumentStore {
         numbers.add(entries.numbers)
         for key in entries.keys {
           let key = StoredKey.of(key)
-          sorter.add(key.rawSpan, ordinal)
+          runs.add(key.rawSpan, ordinal)
           if StoredKey.isLong(key.rawSpan) { long += 1 }
         }
         return true
@@ -245,7 +255,8 @@ extension DocumentStore {
       }
     }
     if let problem { throw problem }
-    guard shouldContinue, let tree = sorter.build({ progress(IndexProgress(step: .sorting, fraction: $0)) })
+    guard shouldContinue,
+      let tree = try runs.finish({ progress(IndexProgress(step: .sorting, fraction: $0)) })
     else { return false }
     index.tree = tree
     index.longKeys = long

@@ -307,7 +307,7 @@ extension DocumentStore {
       switch try planner.decide(query) {
       case .needs(let definitions):
         let unbuildable = indexes.unbuildable(in: collectionID)
-        guard !definitions.contains(where: unbuildable.contains) else {
+        guard !definitions.contains(where: unbuildable.contains), !isRefused(definitions) else {
           isIndexUnbuildable = true
           continue
         }
@@ -320,12 +320,16 @@ extension DocumentStore {
             built.append(definition)
           }
         } catch {
-          // The query may not need the undecodable record, so it runs without the index.
+          // The query may not need the undecodable record, so it runs without the index. It also runs without
+          // an index that is too large for the memory budget.
+          if case .memoryExceeded = error { continue }
           guard error.undecodable != nil else { throw error }
         }
       case .plan(let plan):
         indexes.noteUse(of: plan.indexes)
-        let run = QueryRun(plan, snapshot, view: view, shapes: indexes.shapes.table, storePath: path)
+        let run = QueryRun(
+          plan, snapshot, view: view, shapes: indexes.shapes.table, storePath: path, memory: reservation())
+        defer { bytes.balanceMemoryIfDue() }
         let result = try body(run)
         return (result, Done(plan: plan, built: built, work: run.work, position: position))
       }

@@ -34,8 +34,8 @@ extension DocumentStore {
   ///
   /// Throws `notAStore` if the store was deleted or moved, and `failedPrecondition` if another store, or an
   /// older copy of this one that may have been written further, is in its place. After an error, the store
-  /// still shows one committed state, and the next call tries again. That includes the queries of listeners: an
-  /// error of a system call does not end them.
+  /// still shows one committed state, and the next call tries again. That includes the queries of listeners:
+  /// an error of a system call does not end them.
   @discardableResult
   public func refresh() throws(DocumentStoreError) -> Bool {
     guard options.isReadOnly else { return false }
@@ -51,7 +51,7 @@ extension DocumentStore {
     return try result.get()
   }
 
-  /// What a reader's refresh has left to the next one.
+  /// The work that a reader's refresh has left to the next one.
   struct RefreshState {
     /// Whether the settings are older than the commits that are shown.
     var needsSettings = false

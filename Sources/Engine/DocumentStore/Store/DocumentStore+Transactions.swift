@@ -71,9 +71,7 @@ extension DocumentStoreError {
     switch self {
     case .aborted, .alreadyExists, .failedPrecondition: true
     case .invalidArgument, .notFound, .feedTruncated, .notAStore, .unsuitableDirectory, .locked, .newerFormat,
-      .corrupted,
-      .full,
-      .failed, .outcomeUnknown, .closed:
+      .corrupted, .memoryExceeded, .full, .failed, .outcomeUnknown, .closed:
       false
     }
   }

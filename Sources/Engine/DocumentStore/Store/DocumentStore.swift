@@ -36,6 +36,14 @@ public final class DocumentStore: Sendable {
     /// limit, the least recently used automatic indexes are dropped. They are rebuilt when a query needs
     /// them. Indexes from `createIndex` are never dropped.
     public var automaticIndexBytesMax: Int?
+    /// The limit for the memory of the store in bytes, at least 16 MiB. It bounds the page cache, the commits
+    /// that are only in the write-ahead log, the indexes, and the results of running queries together. Nil
+    /// means the value of the environment variable `DUGOUT_MEMORY_BUDGET`. If that is not set either, the
+    /// parts have limits of their own, unless a control group limits the memory of the process: then the
+    /// budget is half of that limit.
+    public var memoryBudget: Int?
+    /// A budget of any size, for tests. It precedes `memoryBudget`.
+    package var testedBudget: MemoryBudget?
     /// Receives the events and measurements of the store.
     public var instruments: (any Instruments)?
     /// Hooks for tests that schedule threads from a random source.
@@ -101,6 +109,9 @@ public final class DocumentStore: Sendable {
       layer.publications, repeatsFailedReads: options.isReadOnly, pauses: options.pauses,
       recorder: bytes.recorder)
     live.setSource(self)
+    bytes.balanceMemory()
+    // The logs may be larger than the budget allows.
+    if bytes.options.memoryBudget != nil { bytes.scheduleFlush() }
     startSweeping()
     removeFeedLeftovers()
   }
@@ -157,6 +168,7 @@ public final class DocumentStore: Sendable {
     byteOptions.blobs = options.blobs
     byteOptions.cacheBytesMax = options.cacheBytesMax
     byteOptions.instruments = options.instruments
+    byteOptions.memoryBudget = try memoryBudget(options)
     let layer = CommitLayer()
     byteOptions.upperLayer = layer
     return try translatingErrors { () throws(ByteStoreError) in

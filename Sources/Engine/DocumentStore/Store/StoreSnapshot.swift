@@ -153,7 +153,7 @@ public final class StoreSnapshot: Sendable {
         switch try planner.decide(query) {
         case .needs(let definitions):
           let unbuildable = state.unbuildable + store.indexes.unbuildable(in: collectionID)
-          guard !definitions.contains(where: unbuildable.contains) else {
+          guard !definitions.contains(where: unbuildable.contains), !store.isRefused(definitions) else {
             isIndexUnbuildable = true
             continue
           }
@@ -161,9 +161,11 @@ public final class StoreSnapshot: Sendable {
           isIndexUnbuildable = try !make(definitions, state)
         case .plan(let plan):
           store.indexes.noteUse(of: plan.indexes)
+          defer { store.bytes.balanceMemoryIfDue() }
           return try body(
             QueryRun(
-              plan, state.snapshot, view: view, shapes: store.indexes.shapes.table, storePath: store.path))
+              plan, state.snapshot, view: view, shapes: store.indexes.shapes.table, storePath: store.path,
+              memory: store.reservation()))
         }
       } catch {
         // A damaged index page loses no data, because the index can be rebuilt from the documents.
@@ -172,12 +174,14 @@ public final class StoreSnapshot: Sendable {
     }
   }
 
-  /// Builds missing indexes. Returns false if a record of the collection cannot be decoded.
+  /// Builds missing indexes. Returns false if a record of the collection cannot be decoded, or if an index is
+  /// too large for the memory budget.
   private func make(_ definitions: [IndexDefinition], _ state: State) throws(DocumentStoreError) -> Bool {
     for definition in definitions {
       do throws(DocumentStoreError) {
         try make(definition, definitions, state: state)
       } catch {
+        if case .memoryExceeded = error { return false }
         guard error.undecodable != nil else { throw error }
         self.state.withLock { $0?.unbuildable.append(definition) }
         return false

@@ -126,7 +126,7 @@ enum StoreAccess {
     switch error {
     case .invalidArgument: .usage
     case .notFound, .alreadyExists, .failedPrecondition, .aborted, .feedTruncated: .checkFailed
-    case .notAStore, .unsuitableDirectory, .locked, .closed: .unavailable
+    case .notAStore, .unsuitableDirectory, .locked, .closed, .memoryExceeded: .unavailable
     case .newerFormat, .corrupted: .badData
     case .full, .failed, .outcomeUnknown: .inputOutput
     }

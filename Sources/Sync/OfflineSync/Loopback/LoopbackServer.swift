@@ -247,7 +247,7 @@ extension RemoteError {
       case .failedPrecondition: .failedPrecondition
       case .aborted: .aborted
       case .feedTruncated: .outOfRange
-      case .full: .resourceExhausted
+      case .full, .memoryExceeded: .resourceExhausted
       case .corrupted, .notAStore, .newerFormat: .dataLoss
       case .unsuitableDirectory, .locked, .failed, .outcomeUnknown, .closed: .unavailable
       }
