@@ -36,6 +36,17 @@ import Testing
     #expect(copy.cacheSettings as? MemoryCacheSettings == eager)
   }
 
+  @Test func theMemoryBudgetIsCopiedAndCompared() throws {
+    let settings = FirestoreSettings()
+    #expect(settings.memoryBudget == nil)
+    settings.memoryBudget = 64 << 20
+    #expect(settings != FirestoreSettings())
+    let copy = try #require(settings.copy() as? FirestoreSettings)
+    #expect(copy == settings && copy.memoryBudget == 64 << 20)
+    copy.memoryBudget = 65 << 20
+    #expect(copy != settings && settings.memoryBudget == 64 << 20)
+  }
+
   @Test func equalSettingsMayBeSetAtAnyTime() async throws {
     let database = try TestDatabase()
     try await database.firestore.document("a/b").setData(["n": 1])

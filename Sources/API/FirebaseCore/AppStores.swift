@@ -24,13 +24,18 @@ package final class AppStores: Sendable {
   private init() {}
 
   /// Returns a use of the store at `place`. The first user's call opens the store, or creates it, with
-  /// `durability` and `instruments`. That call blocks while it replays the WAL, but calls for other locations
+  /// the other arguments. That call blocks while it replays the WAL, but calls for other locations
   /// do not wait for it.
   package func use(
-    _ place: StoreAddress, _ durability: StoreDurability = .synced, instruments: (any Instruments)? = nil
+    _ place: StoreAddress, _ durability: StoreDurability = .synced, instruments: (any Instruments)? = nil,
+    memoryBudget: Int? = nil
   ) throws(DocumentStoreError) -> StoreUse {
+    var options = DocumentStore.Options()
+    options.durability = durability
+    options.instruments = instruments
+    options.memoryBudget = memoryBudget
     let store = store(place)
-    let view = try store.join(durability, instruments)
+    let view = try store.join(options)
     if case .directory(let path) = place { opened.withLock { _ = $0.insert(path) } }
     return StoreUse(of: store, view: view)
   }
@@ -72,15 +77,13 @@ private final class SharedStore: Sendable {
 
   init(_ place: StoreAddress) { self.place = place }
 
-  func join(
-    _ durability: StoreDurability, _ instruments: (any Instruments)?
-  ) throws(DocumentStoreError) -> LocalView {
+  func join(_ options: DocumentStore.Options) throws(DocumentStoreError) -> LocalView {
     try state.withLock { state throws(DocumentStoreError) in
       let view: LocalView
       if let open = state.view {
         view = open
       } else {
-        view = LocalView(over: try open(durability, instruments))
+        view = LocalView(over: try open(options))
       }
       state.view = view
       state.users += 1
@@ -88,12 +91,8 @@ private final class SharedStore: Sendable {
     }
   }
 
-  private func open(
-    _ durability: StoreDurability, _ instruments: (any Instruments)?
-  ) throws(DocumentStoreError) -> DocumentStore {
-    var options = DocumentStore.Options()
-    options.durability = durability
-    options.instruments = instruments
+  private func open(_ options: DocumentStore.Options) throws(DocumentStoreError) -> DocumentStore {
+    var options = options
     switch place {
     case .directory(let path): return try DocumentStore.open(path, options: options)
     case .readOnly(let path):

@@ -29,6 +29,7 @@ struct StoreOpening: Sendable {
   var place: StoreAddress
   var durability: StoreDurability
   var instruments: (any Instruments)?
+  var memoryBudget: Int?
   /// The time between the refreshes of a read-only store that has listeners, in seconds.
   var refreshInterval = StoreFollower.secondsDefault
 
@@ -116,7 +117,7 @@ package final class ClientStore: Sendable {
 
   private func preparedUse() throws(DocumentStoreError) -> StoreUse {
     let use = try AppStores.shared.use(
-      opening.place, opening.durability, instruments: opening.instruments)
+      opening.place, opening.durability, instruments: opening.instruments, memoryBudget: opening.memoryBudget)
     do throws(DocumentStoreError) {
       try prepare(use)
     } catch {

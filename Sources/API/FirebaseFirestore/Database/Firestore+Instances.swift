@@ -78,12 +78,12 @@ extension Firestore {
   /// cannot be changed later. Cache settings are ignored, because the directory is given.
   ///
   /// Each call creates a separate instance. All instances of a directory with the same access share one
-  /// store, with the durability and the remote of the first instance. The store is closed when the last
-  /// instance is terminated or released. Throws `unavailable` if another process writes the database and
-  /// `access` is `readAndWrite`, and `dataLoss` if the store is damaged. Throws `resourceExhausted` on a
-  /// full disk, and `invalidArgument` for a URL that is not a local directory. With `readOnly`, throws
-  /// `failedPrecondition` if there is no database or if it is the cache of a remote, and `invalidArgument`
-  /// for settings with a remote.
+  /// store, with the durability, the memory budget and the remote of the first instance. The store is closed
+  /// when the last instance is terminated or released. Throws `unavailable` if another process writes the
+  /// database and `access` is `readAndWrite`, and `dataLoss` if the store is damaged. Throws
+  /// `resourceExhausted` on a full disk. Throws `invalidArgument` for a URL that is not a local directory,
+  /// and for a memory budget below 16 MiB. With `readOnly`, throws `failedPrecondition` if there is no
+  /// database or if it is the cache of a remote, and `invalidArgument` for settings with a remote.
   public class func open(
     at directory: URL, access: FirestoreAccess = .readAndWrite,
     settings: FirestoreSettings = FirestoreSettings()

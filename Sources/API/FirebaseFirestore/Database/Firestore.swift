@@ -138,7 +138,7 @@ public final class Firestore: NSObject, Sendable {
     let durability: StoreDurability = settings.durability == .synced ? .synced : .buffered
     let opening = StoreOpening(
       place: place(settings), durability: durability, instruments: settings.instruments?.instruments,
-      refreshInterval: settings.refreshInterval)
+      memoryBudget: settings.memoryBudget, refreshInterval: settings.refreshInterval)
     guard let remote = settings.clientRemote(of: self) else { return LocalClient(opening) }
     return RemoteClient(opening, remote: remote)
   }

@@ -53,6 +53,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var conflicts: (any ConflictPolicy)?
     var remoteTimeLimit: Double = 60
     var instruments: InstrumentsChoice?
+    var memoryBudget: Int?
     var refreshInterval = StoreFollower.secondsDefault
     ///  There are two ways to choose a cache, which must not be mixed. Each flag says whether the app has
     ///  used one of them.
@@ -66,7 +67,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
         && left.cacheBudgets == right.cacheBudgets && left.conflicts === right.conflicts
         && left.remoteTimeLimit == right.remoteTimeLimit && left.instruments === right.instruments
-        && left.refreshInterval == right.refreshInterval
+        && left.refreshInterval == right.refreshInterval && left.memoryBudget == right.memoryBudget
     }
 
     /// Compares labels too, because on Linux `DispatchQueue.main` is a new object each time.
@@ -147,6 +148,29 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   public var instruments: (any Instruments)? {
     get { values.instruments?.instruments }
     set { guarded.withLock { $0.instruments = newValue.map { InstrumentsChoice($0) } } }
+  }
+
+  /// The limit for the memory of the database in bytes, at least 16 MiB. It bounds the cache of pages, the
+  /// writes that are only in the write-ahead log, the indexes, and the results of running queries together.
+  /// `Firestore.health()` shows what is used.
+  ///
+  /// Nil, the default, means the value of the environment variable `DUGOUT_MEMORY_BUDGET`, such as `192MiB`.
+  /// If that is not set either, and the process runs in a control group with a memory limit, as in a
+  /// container, the budget is half of that limit. Otherwise each part has only a limit of its own. A budget
+  /// above three quarters of the control group's limit is lowered to three quarters.
+  ///
+  /// With a budget, an index that does not fit is not built. Its queries read more documents instead, and
+  /// `createIndex(_:)` fails with `resourceExhausted`, as does a query whose result does not fit. If several
+  /// instances share a store, the setting of the first instance that uses the store applies. A smaller value
+  /// than 16 MiB fails the first call with `invalidArgument`.
+  ///
+  /// ```swift
+  /// let settings = FirestoreSettings()
+  /// settings.memoryBudget = 192 << 20
+  /// ```
+  public var memoryBudget: Int? {
+    get { values.memoryBudget }
+    set { guarded.withLock { $0.memoryBudget = newValue } }
   }
 
   /// The time between the refreshes of a read-only database that has listeners or is followed, in seconds;

@@ -38,7 +38,7 @@ extension FirestoreHealth {
       writing: writing, reason: reason, since: since, walByteCount: 0, memtableByteCount: 0,
       flushes: Flushes(
         successCount: 0, failureCount: 0, lastSuccess: nil, failure: nil, failingSince: nil),
-      compactionDebtByteCount: 0, damagedSegmentCount: 0,
+      compactionDebtByteCount: 0, damagedSegmentCount: 0, memory: nil,
       cache: FirestoreStatistics.Cache(byteCount: 0, byteCountMax: 0, hitCount: 0, missCount: 0),
       commitLatency: Latency(LatencyHistogram()), pendingWriteCount: pendingWriteCount,
       listenerCount: listenerCount, snapshots: [], recovery: nil, durability: nil)
@@ -53,7 +53,8 @@ extension FirestoreHealth {
       writing: writing, reason: reason, since: health.since.map { Date(microseconds: $0) },
       walByteCount: health.walBytes, memtableByteCount: health.memtableBytes,
       flushes: Flushes(health.flushes), compactionDebtByteCount: health.segments.deadBytes,
-      damagedSegmentCount: health.damagedSegments, cache: FirestoreStatistics.Cache(health.cache),
+      damagedSegmentCount: health.damagedSegments, memory: FirestoreMemory(of: store),
+      cache: FirestoreStatistics.Cache(health.cache),
       commitLatency: Latency(health.latencies), pendingWriteCount: pendingWriteCount,
       listenerCount: listenerCount, snapshots: FirestoreStatistics.Snapshot.all(health.snapshots),
       recovery: FirestoreStatistics.Recovery(store.recoveryReport),

@@ -43,6 +43,8 @@ public struct FirestoreHealth: Hashable, Sendable, Codable {
   public let compactionDebtByteCount: UInt64
   /// The number of segments that a flush could not read.
   public let damagedSegmentCount: Int
+  /// The memory by what it holds, and its limit; nil if the database is not open.
+  public let memory: FirestoreMemory?
   /// The cache of pages.
   public let cache: FirestoreStatistics.Cache
   /// The times of commits since the database was opened. A time begins when the commit is queued, and ends

@@ -33,6 +33,8 @@ public struct FirestoreStatistics: Hashable, Sendable, Codable {
   public let checkpoint: Checkpoint?
   /// The cache of pages.
   public let cache: Cache
+  /// The memory by what it holds, and its limit.
+  public let memory: FirestoreMemory
   /// The readers of earlier states, oldest first.
   public let snapshots: [Snapshot]
   /// The number of bytes of deleted files that readers of earlier states still use.
