@@ -1,5 +1,7 @@
 // The manual page in roff, generated from the command table.
 
+import ByteStore
+
 enum ManualPage {
   static func text(_ commands: [any Command.Type]) -> String {
     var lines = [
@@ -17,6 +19,10 @@ enum ManualPage {
   }
 
   private static let environment = [
+    (
+      MemoryBudget.variable,
+      "The limit for the memory of each open store, such as 192MiB; at least \(MemorySize.text(MemoryBudget.bytesMin)). Without it, a process in a container with a memory limit uses at most half of that limit for a store."
+    ),
     ("NO_COLOR", "No emphasis in the output."),
     (ShellHistory.variable, "The file with the lines of earlier sessions of the shell; none if it is empty."),
     ("XDG_STATE_HOME", "Where that file is unless the variable above says so; ~/.local/state without it."),

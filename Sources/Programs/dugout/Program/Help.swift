@@ -21,7 +21,10 @@ enum Help {
       .badData,
       "bad data: a damaged or a newer store, documents that cannot be decoded, or input that cannot be read as documents"
     ),
-    (.unavailable, "unavailable: the store is in use or missing, or a directory is not suitable"),
+    (
+      .unavailable,
+      "unavailable: the store is in use or missing, a directory is not suitable, or the memory budget does not allow the operation"
+    ),
     (.inputOutput, "input or output failed"),
   ]
 

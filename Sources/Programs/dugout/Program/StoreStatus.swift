@@ -10,6 +10,8 @@ struct StoreStatus {
   /// Nil if the records that contain the number of documents cannot be read.
   var documents: Int?
   var statistics: Statistics
+  var memoryUse: MemoryUse
+  var memoryBudget: MemoryBudget?
   var recovery: RecoveryReport
   /// For each collection id with a time to live, the number of expired documents that cannot be read.
   var unreadableExpired: [String: Int?]
@@ -24,6 +26,8 @@ struct StoreStatus {
     storeID = store.storeID
     documents = try? store.documentCount()
     statistics = store.statistics
+    memoryUse = store.memoryUse
+    memoryBudget = store.memoryBudget
     recovery = store.recoveryReport
     unreadableExpired = store.unreadableExpired(ofFirst: Self.expiredMax)
     contents = try? store.contentStatistics()
@@ -94,7 +98,11 @@ struct StoreStatus {
 
   private var memory: String {
     let cache = statistics.cache
-    return "\(Wording.bytes(UInt64(statistics.memtableBytes))) of commits since the flush; "
+    let budget = memoryBudget.map { " of a budget of \(Wording.bytes(UInt64($0.bytesMax)))" } ?? ""
+    return "\(Wording.bytes(UInt64(memoryUse.total)))\(budget); "
+      + "\(Wording.bytes(UInt64(memoryUse.keyDirectory))) of the key directory, "
+      + "\(Wording.bytes(UInt64(memoryUse.layer.fixedBytes + memoryUse.layer.evictableBytes))) of indexes, "
+      + "\(Wording.bytes(UInt64(statistics.memtableBytes))) of commits since the flush; "
       + "cache \(Wording.bytes(UInt64(cache.bytesUsed))) of \(Wording.bytes(UInt64(cache.bytesMax))), "
       + "\(Wording.count(cache.hits, "hit")), \(Wording.count(cache.misses, "miss", plural: "misses"))"
   }
@@ -182,6 +190,11 @@ struct StoreStatus {
       "cache": [
         "bytesUsed": statistics.cache.bytesUsed, "bytesMax": statistics.cache.bytesMax,
         "hits": statistics.cache.hits, "misses": statistics.cache.misses,
+      ] as JSON,
+      "memory": [
+        "budgetBytes": memoryBudget?.bytesMax, "budgetOrigin": memoryBudget?.origin.rawValue,
+        "bytes": memoryUse.total, "keyDirectoryBytes": memoryUse.keyDirectory,
+        "indexBytes": memoryUse.layer.fixedBytes, "automaticIndexBytes": memoryUse.layer.evictableBytes,
       ] as JSON,
       "snapshots": [
         "open": statistics.snapshots.open.map {
