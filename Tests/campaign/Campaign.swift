@@ -59,7 +59,8 @@ struct CampaignProgram {
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
     EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Hostile.self, Pending.self,
     Streams.self, Counters.self, Layers.self, Blobs.self, Upload.self, Copies.self, Fuzz.self,
-    KillCampaign.self, Readers.self, Space.self, Borrowed.self, Shapes.self, Overload.self, Soak.self,
+    KillCampaign.self, Readers.self, Space.self, Memory.self, Borrowed.self, Shapes.self, Overload.self,
+    Soak.self,
   ]
 
   static func main() async {
@@ -70,6 +71,7 @@ struct CampaignProgram {
     if words.first == SoakWorker.word { SoakWorker.main(Array(words.dropFirst())) }
     if words.first == ReaderCampaignWriter.word { ReaderCampaignWriter.main(Array(words.dropFirst())) }
     if words.first == ReaderCampaignReader.word { ReaderCampaignReader.main(Array(words.dropFirst())) }
+    if words.first == MemoryWorker.word { MemoryWorker.main(Array(words.dropFirst())) }
     if words.first == CounterWorker.word { await CounterWorker.main(Array(words.dropFirst())) }
     guard let name = words.first, let campaign = campaigns.first(where: { $0.name == name }) else {
       complain(help)

@@ -8,6 +8,13 @@ enum ProcessMeasures {
     return words.count > 1 ? (Int(words[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
   }
 
+  /// The largest resident memory since the process started.
+  static var peakResidentBytes: Int {
+    let line = text("/proc/self/status").split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+    let words = line?.split(separator: " ") ?? []
+    return words.count > 1 ? (Int(words[words.count - 2]) ?? 0) << 10 : 0
+  }
+
   static var openDescriptors: Int {
     ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).count
   }
