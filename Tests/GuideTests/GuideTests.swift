@@ -75,6 +75,17 @@ import Testing
     try await server.end(copy)
   }
 
+  @Test func serverGuideLimitsTheMemory() async throws {
+    let server = ServerGuide()
+    let shop = try server.openBounded(folder.url.appendingPathComponent("bounded"))
+    try await shop.document("articles/tea").setData(["price": 3])
+    let memory = try #require(shop.health().memory)
+    #expect(memory.budget?.byteCount == 192 << 20 && memory.budget?.origin == .settings)
+    #expect(!server.needsMoreMemory(shop))
+    try await server.end(shop)
+    #expect(!server.needsMoreMemory(shop))
+  }
+
   @Test func secondProcessGuideExamplesRun() async throws {
     let guide = SecondProcessGuide()
     let writer = try database("notes")

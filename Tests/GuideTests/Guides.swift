@@ -618,6 +618,18 @@ struct ServerGuide {
     return "documents: \(statistics.documentCount)"
   }
 
+  func openBounded(_ folder: URL) throws -> Firestore {
+    let settings = FirestoreSettings()
+    settings.dispatchQueue = DispatchQueue(label: "callbacks", qos: .userInitiated)
+    settings.memoryBudget = 192 << 20
+    return try Firestore.open(at: folder, settings: settings)
+  }
+
+  func needsMoreMemory(_ database: Firestore) -> Bool {
+    guard let memory = database.health().memory, let budget = memory.budget else { return false }
+    return memory.refusalCount > 0 || 2 * memory.fixedByteCount > budget.byteCount / 2
+  }
+
   func end(_ database: Firestore) async throws {
     try await database.terminate()
   }
