@@ -1,6 +1,7 @@
 // Stores with a memory budget: flushes, the cache, indexes and results stay within it.
 
 import ByteStore
+import Dispatch
 import Harness
 import Testing
 
@@ -127,12 +128,80 @@ import Testing
     let use = store.memoryUse
     #expect(use.layer.evictableBytes > 0)
     store.bytes.options.upperLayer?.evictMemory(
-      toBytes: use.layer.evictableBytes / 2 + 1024, keepsLatest: true)
+      toBytes: use.layer.evictableBytes / 2 + 1024, keepsLatest: true, now: 0)
     #expect(store.indexList.map { $0.definition.fields[0].path.canonical } == ["number"])
     try store.close()
   }
 
+  @Test func aRefusalEndsWithTimeOrWithTheIndex() {
+    let indexes = IndexSet(shapes: ShapeDictionary())
+    indexes.noteRefusal(of: long, neededBytes: 100, now: 0)
+    let minute: UInt64 = 60_000_000_000
+    #expect(indexes.isRefused([long], now: minute - 1, availableBytes: 200), "it was refused just before")
+    #expect(!indexes.isRefused([long], now: minute, availableBytes: 200))
+    #expect(indexes.isRefused([long], now: minute, availableBytes: 99), "it still needs more than there is")
+    #expect(indexes.refusedIndexes == [long])
+    indexes.state.withLock { $0.add(ManagedIndex(id: 1, definition: long, isAutomatic: false), sparing: []) }
+    #expect(indexes.refusedIndexes.isEmpty && !indexes.isRefused([long], now: 1, availableBytes: 0))
+  }
+
+  @Test func aFlushTakesTheCacheBeforeItEvictsAnIndex() throws {
+    let store = try open(bytes: 40 << 20)
+    try fill(store, 0..<20_000)
+    try store.bytes.flush()
+    _ = try store.documents(StructuredQuery.ofC.order(field("few")).limited(to: .first(1)))
+    try store.forEach(.ofC) { _ in true }
+    try fill(store, 0..<10)
+    try store.bytes.flush()
+    #expect(store.indexList.count == 1, "there is room for its copy")
+    #expect(store.bytes.statistics.cache.bytesMax > 0, "the cache has its share again")
+    try store.close()
+  }
+
   // MARK: Results
+
+  @Test func smallQueriesRunWhileAnotherOperationHoldsAllMemory() throws {
+    let store = try open(bytes: 12 << 20)
+    try fill(store, 0..<20_000)
+    try store.bytes.flush()
+    let large = MemoryReservation(store.bytes)
+    var bytes = 0
+    while large.set(bytes) { bytes += 64 << 10 }
+    #expect(store.memoryUse.operations > 1 << 20)
+    var others: [MemoryReservation] = []
+    for number in 0..<40 {
+      others.append(MemoryReservation(store.bytes))
+      #expect(others[number].add(1000), "operation \(number)")
+      #expect(try store.documents(StructuredQuery.ofC.limited(to: .first(5))).count == 5)
+    }
+    withExtendedLifetime((large, others)) {}
+    try store.close()
+  }
+
+  @Test func aListenerKeepsItsResultWhileMemoryIsShort() throws {
+    let store = try open(bytes: 12 << 20)
+    try fill(store, 0..<2_000)
+    let results = Locked<[Int]>([])
+    let failures = Locked(0)
+    let queue = DispatchQueue(label: "listener")
+    let query = try StructuredQuery.ofC.limited(to: .first(700))
+    let listener = try store.listen(to: query, on: queue) { result in
+      switch result {
+      case .success(let snapshot): results.withLock { $0.append(snapshot.documents.count) }
+      case .failure: failures.withLock { $0 += 1 }
+      }
+    }
+    let large = MemoryReservation(store.bytes)
+    var bytes = 0
+    while large.set(bytes) { bytes += 64 << 10 }
+    // The window of the listener is refilled.
+    for number in 0..<700 { try store.commit([.delete(path("c", "d\(number)"))]) }
+    queue.sync {}
+    #expect(failures.withLock { $0 } == 0)
+    #expect(results.withLock { $0.last } == 700)
+    withExtendedLifetime((listener, large)) {}
+    try store.close()
+  }
 
   @Test func aResultThatDoesNotFitIsAnErrorAndPagesWork() throws {
     let store = try open(bytes: 12 << 20)

@@ -50,7 +50,7 @@ public struct FirestoreMemory: Hashable, Sendable, Codable {
     fixedByteCount + automaticIndexByteCount + memtableByteCount + cacheByteCount + operationByteCount
   }
 
-  /// The memory that cannot be evicted. If it is close to half of the budget, the database needs a larger
+  /// The memory that cannot be evicted. If it is more than a third of the budget, the database needs a larger
   /// one, because writers copy pages while a flush runs.
   public var fixedByteCount: Int { keyDirectoryByteCount + indexByteCount }
 }

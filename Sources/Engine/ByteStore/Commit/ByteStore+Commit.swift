@@ -136,7 +136,7 @@ extension ByteStore {
   /// commit waits about as long as a flush of its bytes takes.
   package func throttle(forBytes bytes: Int) {
     guard case .inBackground = options.maintenance else { return }
-    if options.memoryBudget != nil { waitForMemory() }
+    if options.memoryBudget != nil, bytes > CommitBody.prefixBytes { waitForMemory() }
     let flushBytes = logBytesDue.load(ordering: .relaxed)
     let logBytes = logBytesToFlush.load(ordering: .relaxed)
     guard WriteThrottle.isThrottling(logBytes: logBytes, flushBytes: flushBytes) else { return }
@@ -164,7 +164,9 @@ extension ByteStore {
   /// With a memory budget, waits while the memtable is much larger than a flush should find it. Ends when a
   /// flush has moved commits out of it, or if no flush runs, as after a failed one.
   private func waitForMemory() {
-    while hasLargeMemtable, state.withLock({ ($0.isFlushing || $0.isFlushScheduled) && $0.end == nil }) {
+    while hasLargeMemtable,
+      state.withLock({ ($0.isFlushing || $0.isFlushScheduled) && writeRefusal($0) == nil })
+    {
       usleep(UInt32(WriteThrottle.stepSeconds * 1e6))
     }
   }

@@ -38,7 +38,7 @@ package protocol UpperLayer: Sendable {
 
   /// Frees evictable memory until at most this much is left. With `keepsLatest`, keeps what was used last,
   /// even if it is larger. Called without locks.
-  func evictMemory(toBytes bytes: Int, keepsLatest: Bool)
+  func evictMemory(toBytes bytes: Int, keepsLatest: Bool, now: UInt64)
 }
 
 extension UpperLayer {
@@ -48,5 +48,5 @@ extension UpperLayer {
   package var logContext: [(key: [UInt8], value: [UInt8])] { [] }
   package var logContextBytesMax: Int { 0 }
   package var memory: UpperLayerMemory { UpperLayerMemory() }
-  package func evictMemory(toBytes bytes: Int, keepsLatest: Bool) {}
+  package func evictMemory(toBytes bytes: Int, keepsLatest: Bool, now: UInt64) {}
 }

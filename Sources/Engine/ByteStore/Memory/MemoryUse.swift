@@ -49,11 +49,18 @@ extension ByteStore {
     let plan = MemoryPlan(
       accountedBytes: budget.accountedBytesMax, fixedBytes: fixedBytes,
       checkpointBytes: Int(clamping: checkpointBytes))
-    table.cache.setBytesMax(min(plan.cacheBytes, Self.cacheBytes(options)))
+    // What operations have taken from the cache stays theirs.
+    let rest = budget.accountedBytesMax - (use.totalDuringFlush - use.cache)
+    table.cache.setBytesMax(min(plan.cacheBytes, table.cache.bytesMaxAtOpen, max(rest, 0)))
     budget.logBytesMax = UInt64(plan.logBytes)
     noteLogBytesDue()
-    guard use.layer.evictableBytes > plan.evictableBytes, let layer = options.upperLayer else { return }
-    layer.evictMemory(toBytes: plan.evictableBytes, keepsLatest: true)
+    if use.layer.evictableBytes > plan.evictableBytes { evict(toBytes: plan.evictableBytes, within: budget) }
+  }
+
+  private func evict(toBytes bytes: Int, keepsLatest: Bool = true, within budget: MemoryBudget) {
+    guard let layer = options.upperLayer else { return }
+    layer.evictMemory(
+      toBytes: max(bytes, 0), keepsLatest: keepsLatest, now: platform.clock.monotonicNanoseconds())
     budget.layer = layer.memory
   }
 
@@ -67,12 +74,14 @@ extension ByteStore {
   /// Makes room for the pages that commits copy while a flush runs. Indexes that can be evicted are copied,
   /// too.
   func makeMemoryForFlush() {
-    guard let budget = options.memoryBudget, let layer = options.upperLayer else { return }
+    guard let budget = options.memoryBudget else { return }
     let use = memoryUse
     let rest = budget.accountedBytesMax - (use.totalDuringFlush - use.layer.evictableBytes)
     guard 2 * use.layer.evictableBytes > rest else { return }
-    layer.evictMemory(toBytes: max(rest, 0) / 2, keepsLatest: false)
-    budget.layer = layer.memory
+    budget.noteCacheTaken()
+    table.cache.setBytesMax(0)
+    guard 2 * use.layer.evictableBytes > rest + use.cache else { return }
+    evict(toBytes: (rest + use.cache) / 2, keepsLatest: false, within: budget)
   }
 
   // MARK: Reserving
@@ -84,10 +93,11 @@ extension ByteStore {
     guard !MemoryBudget.isAlwaysGranted(budget.reserve(bytes)), excess(over: budget) > 0 else { return true }
     budget.noteCacheTaken()
     table.cache.setBytesMax(0)
+    // The upper layer may have less than when it was measured.
+    if excess(over: budget) > 0 { budget.layer = options.upperLayer?.memory ?? UpperLayerMemory() }
     let excess = excess(over: budget)
-    if excess > 0, let layer = options.upperLayer, budget.layer.evictableBytes > 0 {
-      layer.evictMemory(toBytes: max(budget.layer.evictableBytes - excess, 0), keepsLatest: true)
-      budget.layer = layer.memory
+    if excess > 0, budget.layer.evictableBytes > 0 {
+      evict(toBytes: budget.layer.evictableBytes - excess, within: budget)
     }
     guard self.excess(over: budget) > 0 else { return true }
     budget.noteRefusal()
@@ -118,16 +128,17 @@ extension ByteStore {
 /// The memory that one operation has reserved from the budget of a store. It is given back when this object
 /// is freed.
 package final class MemoryReservation {
-  /// Small amounts are reserved together.
+  /// Small amounts are reserved together. Each operation gets the first of them in any case, and without an
+  /// entry in the account.
   private static let stepBytes = 256 << 10
 
   private let store: ByteStore
-  private var bytesReserved = 0
+  private(set) var bytesReserved = MemoryReservation.stepBytes
   private var bytesUsed = 0
 
   package init(_ store: ByteStore) { self.store = store }
 
-  deinit { store.releaseMemory(bytesReserved) }
+  deinit { store.releaseMemory(bytesReserved - Self.stepBytes) }
 
   /// Adds to the memory that the operation uses. Returns false if the budget does not allow that.
   @inline(__always)
@@ -139,7 +150,7 @@ package final class MemoryReservation {
   /// Sets the memory that the operation uses. Returns false if the budget does not allow that.
   package func set(_ bytes: Int) -> Bool {
     bytesUsed = bytes
-    let excess = bytesReserved - bytesUsed
+    let excess = bytesReserved - max(bytesUsed, Self.stepBytes)
     if excess > 2 * Self.stepBytes {
       bytesReserved -= excess
       store.releaseMemory(excess)

@@ -359,11 +359,9 @@ extension ByteStore {
   // MARK: The checkpoint
 
   private static func cache(_ options: Options) -> PageCache {
-    PageCache(bytesMax: cacheBytes(options), pageBytes: SegmentFormat.pageBytes)
+    PageCache(
+      bytesMax: options.cacheBytesMax ?? PageCache.standardBytesMax(), pageBytes: SegmentFormat.pageBytes)
   }
-
-  /// The size of the page cache without a memory budget.
-  static func cacheBytes(_ options: Options) -> Int { options.cacheBytesMax ?? PageCache.standardBytesMax() }
 
   /// Creates the key directory from the checkpoint. Only the pages with the segment list are read.
   private static func openCheckpoint(_ opened: Opened) throws(ByteStoreError) -> Opened {

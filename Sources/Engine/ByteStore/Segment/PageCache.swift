@@ -33,6 +33,8 @@ package final class PageCache: Sendable {
   static let budgetBytesMin = 1 << 20
 
   let pageBytes: Int
+  /// The budget with which the cache was created.
+  let bytesMaxAtOpen: Int
   private let shards: [Locked<PageCacheShard>]
   private let budget: Locked<Budget>
   private let memory: any MemoryGauge
@@ -48,6 +50,7 @@ package final class PageCache: Sendable {
   package init(bytesMax: Int, pageBytes: Int, memory: any MemoryGauge = SystemMemoryGauge()) {
     precondition(pageBytes > 0, "a page has bytes")
     self.pageBytes = pageBytes
+    bytesMaxAtOpen = bytesMax
     self.memory = memory
     shards = (0..<PageHash.shardCount).map { _ in Locked(PageCacheShard(pageBytes: pageBytes)) }
     budget = Locked(Budget())
@@ -95,14 +98,15 @@ package final class PageCache: Sendable {
     for shard in shards { shard.withLock { $0.removePages(ofFile: file) } }
   }
 
-  /// Changes the budget. If the new budget is smaller, pages are evicted at once. A budget that the cache has
-  /// already keeps what memory pressure has made of it.
+  /// Changes the budget. If the new budget is smaller, pages are evicted at once. A budget that memory
+  /// pressure has reduced does not grow.
   func setBytesMax(_ bytes: Int) {
     precondition(bytes >= 0, "a budget is not negative")
     budget.withLock { budget in
       guard budget.configured != bytes else { return }
+      let isReduced = budget.bytes < budget.configured
       budget.configured = bytes
-      setBytes(bytes, &budget)
+      setBytes(isReduced ? min(budget.bytes, bytes) : bytes, &budget)
     }
   }
 

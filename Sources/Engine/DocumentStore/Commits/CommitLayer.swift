@@ -42,7 +42,7 @@ final class CommitLayer: UpperLayer {
 
   var memory: UpperLayerMemory { indexes.memory }
 
-  func evictMemory(toBytes bytes: Int, keepsLatest: Bool) {
-    indexes.evict(toBytes: bytes, keepsLatest: keepsLatest)
+  func evictMemory(toBytes bytes: Int, keepsLatest: Bool, now: UInt64) {
+    indexes.evict(toBytes: bytes, keepsLatest: keepsLatest, now: now)
   }
 }

@@ -514,7 +514,12 @@ extension QueryRun {
     try forEachCandidate { ordinal throws(DocumentStoreError) in
       guard seen.insert(ordinal).inserted else { return true }
       do throws(DocumentStoreError) {
-        if let document = try document(ordinal), plan.query.matches(document) { found.append(document) }
+        if let document = try document(ordinal), plan.query.matches(document) {
+          found.append(document)
+          // At least one document is returned.
+          let bytes = pooled.buffer.withEntry { _, record in record.byteCount }
+          if let memory, !memory.add(bytes * Self.decodedBytesPerByte) { return false }
+        }
       } catch {
         guard case .corrupted = error else { throw error }
         unreadable += 1

@@ -21,11 +21,12 @@ extension IndexSet {
     evict(toBytes: state.withLock { $0.automaticBytesMax }, sparing: spared)
   }
 
-  /// Evicts automatic indexes until the remaining ones take at most `bytesMax`. An index that is evicted in
-  /// spite of its use counts as refused, because a query would otherwise build it again at once.
+  /// Evicts automatic indexes until the remaining ones take at most `bytesMax`. With the time in `now`, an
+  /// index that is evicted counts as refused, because a query would otherwise build it again at once.
   @discardableResult
   func evict(
-    toBytes bytesMax: Int, sparing spared: [IndexDefinition] = [], keepsLatest: Bool = true
+    toBytes bytesMax: Int, sparing spared: [IndexDefinition] = [], keepsLatest: Bool = true,
+    now: UInt64? = nil
   ) -> Set<UInt32> {
     let indexes = state.withLock { $0.retentionOrder }
     // Pages that are not loaded use no memory. The loop works on copies, without the lock.
@@ -35,7 +36,7 @@ extension IndexSet {
       let own = index.tree.memory.bytes
       guard place == 0 && keepsLatest || bytes + own <= bytesMax || spared.contains(index.definition) else {
         gone.insert(index.id)
-        if !keepsLatest { noteRefusal(of: index.definition, neededBytes: 2 * own) }
+        if let now { noteRefusal(of: index.definition, neededBytes: own, now: now) }
         continue
       }
       bytes += own
@@ -60,20 +61,38 @@ extension IndexSet {
 
   private static let refusedMax = 1024
 
-  /// Notes that an index was not built because it needs this much memory.
-  func noteRefusal(of definition: IndexDefinition, neededBytes: Int) {
+  /// The time for which an index is not built again. Without it, an index that has to make room for something
+  /// else would be built again by the next query, and each query would cost a build.
+  private static let nanosecondsBetweenBuilds: UInt64 = 60_000_000_000
+
+  /// A reason not to build an index.
+  struct Refusal {
+    /// The memory that the build needs.
+    var neededBytes: Int
+    /// The time of the refusal, on the monotonic clock.
+    var time: UInt64
+  }
+
+  /// Notes that an index was not built, or was evicted, for lack of memory.
+  func noteRefusal(of definition: IndexDefinition, neededBytes: Int, now: UInt64) {
     state.withLock { state in
       if state.refused.count == Self.refusedMax { state.refused.removeAll() }
-      state.refused[definition] = neededBytes
+      state.refused[definition] = Refusal(neededBytes: neededBytes, time: now)
     }
   }
 
-  /// Whether one of the indexes was refused because it needs more memory than there is.
-  func isRefused(_ definitions: [IndexDefinition], availableBytes: @autoclosure () -> Int) -> Bool {
-    let needed = state.withLock { state in
-      state.refused.isEmpty ? nil : definitions.compactMap { state.refused[$0] }.max()
+  /// Whether one of the indexes was refused a short time ago, or needs more memory than there is.
+  func isRefused(
+    _ definitions: [IndexDefinition], now: @autoclosure () -> UInt64, availableBytes: @autoclosure () -> Int
+  ) -> Bool {
+    let refusals = state.withLock { state in
+      state.refused.isEmpty ? [] : definitions.compactMap { state.refused[$0] }
     }
-    return needed.map { $0 > availableBytes() } ?? false
+    guard !refusals.isEmpty else { return false }
+    let (now, availableBytes) = (now(), availableBytes())
+    return refusals.contains {
+      now &- $0.time < Self.nanosecondsBetweenBuilds || $0.neededBytes > availableBytes
+    }
   }
 
   /// The indexes that were refused for lack of memory and do not exist.
@@ -93,6 +112,7 @@ extension IndexSet.State {
 
   /// Adds a complete index, and evicts another index if there are too many.
   mutating func add(_ index: ManagedIndex, sparing spared: [IndexDefinition]) {
+    refused[index.definition] = nil
     indexes.removeAll { $0.definition == index.definition }
     lost.removeAll { $0.definition == index.definition }
     indexes.append(index)

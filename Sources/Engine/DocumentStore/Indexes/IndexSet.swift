@@ -67,8 +67,8 @@ final class IndexSet: Sendable {
     /// Indexes that cannot be built, because a record of their collection cannot be decoded. Until that
     /// record is overwritten or deleted, queries run without these indexes.
     var unbuildable: [(definition: IndexDefinition, record: [UInt8])] = []
-    /// Indexes that were not built for lack of memory, with the memory that each of them needs.
-    var refused: [IndexDefinition: Int] = [:]
+    /// Indexes that were not built, or were evicted, for lack of memory.
+    var refused: [IndexDefinition: Refusal] = [:]
     var building: [Building] = []
     var nextID: UInt32 = 1
     /// Counter of index uses.
@@ -276,6 +276,7 @@ extension IndexSet.State {
   /// Drops an index, or a declared index that is being built. Returns false if there is no such index.
   mutating func drop(_ definition: IndexDefinition) -> Bool {
     let count = indexes.count + lost.count
+    refused[definition] = nil
     indexes.removeAll { $0.definition == definition }
     lost.removeAll { $0.definition == definition }
     var isThere = indexes.count + lost.count < count

@@ -9,6 +9,8 @@ struct OrderedIndexRuns: ~Copyable {
   private var sorter = OrderedIndexSorter()
   private var tree: OrderedIndex?
   private(set) var treeBytes = 0
+  /// The size of all keys so far.
+  private(set) var keyBytes = 0
   private let runBytesMax: Int
 
   /// `runBytesMax` is the memory for one run. Without a limit, there is one run.
@@ -17,7 +19,10 @@ struct OrderedIndexRuns: ~Copyable {
   /// The memory for the keys so far.
   var bytes: Int { treeBytes + sorter.peakBytes }
 
-  mutating func add(_ key: RawSpan, _ ordinal: UInt32) { sorter.add(key, ordinal) }
+  mutating func add(_ key: RawSpan, _ ordinal: UInt32) {
+    keyBytes += key.byteCount + OrderedIndexSorter.entryOverheadBytes
+    sorter.add(key, ordinal)
+  }
 
   /// Sorts the run into the tree if it has reached its limit.
   mutating func endRunIfFull() throws(DocumentStoreError) {

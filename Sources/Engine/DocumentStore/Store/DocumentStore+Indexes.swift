@@ -76,7 +76,10 @@ extension DocumentStore {
   public func dropIndex(_ definition: IndexDefinition) -> Bool {
     let wasThere = indexes.state.withLock { $0.drop(definition) }
     // The last checkpoint still contains the index, so the next checkpoint must be written without it.
-    if wasThere { bytes.noteUpperLayerChanged() }
+    if wasThere {
+      bytes.noteUpperLayerChanged()
+      bytes.balanceMemory(trimsHeap: true)
+    }
     return wasThere
   }
 }

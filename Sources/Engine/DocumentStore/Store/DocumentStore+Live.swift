@@ -59,7 +59,8 @@ extension DocumentStore: LiveSource {
   }
 
   func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
-    let ready = try runIfIndexed(query, checks: false) { run throws(DocumentStoreError) in try run.documents()
+    let ready = try runIfIndexed(query, checks: false, isOfListener: true) { run throws(DocumentStoreError) in
+      try run.documents()
     }
     if let (documents, done) = ready { return LiveAnswer(documents: documents, done) }
     let found = try runWithExistingIndexes(query) { run throws(DocumentStoreError) in try run.documents() }

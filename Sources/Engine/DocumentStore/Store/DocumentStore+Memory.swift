@@ -62,7 +62,8 @@ extension DocumentStore {
 
   /// Whether one of these indexes is known to be too large for the memory that is left.
   func isRefused(_ definitions: [IndexDefinition]) -> Bool {
-    indexes.isRefused(definitions, availableBytes: bytes.memoryBytesAvailable)
+    indexes.isRefused(
+      definitions, now: clock.monotonicNanoseconds(), availableBytes: bytes.memoryBytesAvailable)
   }
 
   /// The memory for one run of an index build: a quarter of what is left, so that there is room for the
@@ -82,8 +83,10 @@ extension DocumentStore {
     // While a flush runs, commits copy the pages of an index. One that a query has built is evicted before.
     let neededBytes = runs.bytes + (index.isAutomatic ? 0 : runs.treeBytes)
     guard !memory.set(neededBytes) else { return }
+    // The index with all keys, and one run.
+    let indexBytes = Double(index.isAutomatic ? runs.keyBytes : 2 * runs.keyBytes) / fraction
     throw indexTooLarge(
-      index.definition, neededBytes: Int(Double(neededBytes) / fraction), spareText: memory.spareText)
+      index.definition, neededBytes: Int(indexBytes) + indexRunBytesMax, spareText: memory.spareText)
   }
 
   /// Notes that the memory budget does not allow an index, and returns the error. `neededBytes` is an
@@ -91,7 +94,7 @@ extension DocumentStore {
   private func indexTooLarge(
     _ definition: IndexDefinition, neededBytes: Int, spareText: String
   ) -> DocumentStoreError {
-    indexes.noteRefusal(of: definition, neededBytes: neededBytes)
+    indexes.noteRefusal(of: definition, neededBytes: neededBytes, now: clock.monotonicNanoseconds())
     return .memoryExceeded(
       "The index \(definition) needs about \(MemorySize.text(neededBytes)) while it is built, and \(spareText). "
         + "Queries run without it, and read more documents. Raise the memory budget, or index fewer documents."

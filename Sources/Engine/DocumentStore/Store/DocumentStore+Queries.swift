@@ -212,13 +212,17 @@ extension DocumentStore {
     return found
   }
 
-  /// Runs a query if no index has to be built first; otherwise returns nil.
+  /// Runs a query if no index has to be built first; otherwise returns nil. With `isOfListener`, a result
+  /// that a listener already has is read again: the memory budget does not apply, and no memory is balanced,
+  /// because commits wait.
   func runIfIndexed<Result>(
-    _ query: StructuredQuery, checks: Bool = true, _ body: (QueryRun) throws(DocumentStoreError) -> Result
+    _ query: StructuredQuery, checks: Bool = true, isOfListener: Bool = false,
+    _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
     if checks { try query.check() }
     let start = startOfMeasuredQuery
-    let found = try run(query, true, missing: .skipQuery, while: { true }, body)
+    let missing = isOfListener ? MissingIndex.skipQueryOfListener : .skipQuery
+    let found = try run(query, true, missing: missing, while: { true }, body)
     if let start, let found { noteEnd(of: query, found.done, start: start) }
     return found
   }
@@ -258,6 +262,12 @@ extension DocumentStore {
     case ignoredIfNamesExist
     /// Do not run the query.
     case skipQuery
+    /// Do not run the query, which reads a result again that a listener already has.
+    case skipQueryOfListener
+
+    var skipsQuery: Bool { self == .skipQuery || self == .skipQueryOfListener }
+
+    var isOfListener: Bool { self == .skipQueryOfListener || self == .ignoredIfNamesExist }
   }
 
   private func run<Result>(
@@ -293,7 +303,7 @@ extension DocumentStore {
         try rebuildNames()
         continue
       }
-      if missing == .build || missing == .skipQuery, let lost = indexes.lostIndex(of: collectionID) {
+      if missing == .build || missing.skipsQuery, let lost = indexes.lostIndex(of: collectionID) {
         guard missing == .build, try rebuildLost(lost, while: isWanted) else { return nil }
         continue
       }
@@ -311,7 +321,7 @@ extension DocumentStore {
           isIndexUnbuildable = true
           continue
         }
-        if case .skipQuery = missing { return nil }
+        if missing.skipsQuery { return nil }
         rounds += 1
         do throws(DocumentStoreError) {
           for definition in definitions {
@@ -322,14 +332,18 @@ extension DocumentStore {
         } catch {
           // The query may not need the undecodable record, so it runs without the index. It also runs without
           // an index that is too large for the memory budget.
-          if case .memoryExceeded = error { continue }
+          if case .memoryExceeded = error {
+            isIndexUnbuildable = true
+            continue
+          }
           guard error.undecodable != nil else { throw error }
         }
       case .plan(let plan):
         indexes.noteUse(of: plan.indexes)
         let run = QueryRun(
-          plan, snapshot, view: view, shapes: indexes.shapes.table, storePath: path, memory: reservation())
-        defer { bytes.balanceMemoryIfDue() }
+          plan, snapshot, view: view, shapes: indexes.shapes.table, storePath: path,
+          memory: missing.isOfListener ? nil : reservation())
+        defer { if !missing.isOfListener { bytes.balanceMemoryIfDue() } }
         let result = try body(run)
         return (result, Done(plan: plan, built: built, work: run.work, position: position))
       }
