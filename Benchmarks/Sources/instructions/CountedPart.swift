@@ -7,6 +7,9 @@ import InstructionCounts
 
 /// The work to count. It is no argument of `countedPart`, because the compiler would make copies of that
 /// function with other names.
+///
+/// Why `nonisolated(unsafe)` is correct: only `count` and `countedPart` use this variable, and both run only
+/// on the main thread (Instructions.swift).
 nonisolated(unsafe) private var work: (() -> Void)?
 
 /// Runs the work. When this function returns, callgrind writes the counts since the call of `countedRow`.

@@ -25,6 +25,7 @@ package enum ForkedChild {
   package static func start(_ body: () -> Int32) throws -> pid_t {
     typealias Fork = @convention(c) () -> pid_t
     guard let symbol = dlsym(nil, "fork") else { throw Failure.unavailable }
+    // Why the cast is correct: POSIX declares `pid_t fork(void)`. Swift only marks its import as unavailable.
     let fork = unsafeBitCast(symbol, to: Fork.self)
     let child = fork()
     guard child == 0 else { return child }

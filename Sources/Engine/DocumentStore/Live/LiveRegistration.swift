@@ -8,7 +8,8 @@ public final class LiveRegistration: Sendable {
   private let queries: Weak
 
   private struct Weak: @unchecked Sendable {
-    // Never written after initialization.
+    // Why `@unchecked Sendable` is correct: the reference is never assigned after initialization, and Swift's
+    // runtime loads a weak reference atomically with respect to the release of its object.
     weak var queries: LiveQueries?
   }
 
