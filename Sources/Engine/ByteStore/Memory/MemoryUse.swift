@@ -49,7 +49,7 @@ extension ByteStore {
     let plan = MemoryPlan(
       accountedBytes: budget.accountedBytesMax, fixedBytes: fixedBytes,
       checkpointBytes: Int(clamping: checkpointBytes))
-    // What operations have taken from the cache stays theirs.
+    // Operations keep the memory that they have taken from the cache.
     let rest = budget.accountedBytesMax - (use.totalDuringFlush - use.cache)
     table.cache.setBytesMax(min(plan.cacheBytes, table.cache.bytesMaxAtOpen, max(rest, 0)))
     budget.logBytesMax = UInt64(plan.logBytes)

@@ -13,8 +13,8 @@ int64_t dugout_file_system_type(int descriptor);
 void dugout_start_writing(int descriptor, uint64_t offset, uint64_t count);
 
 /// Marks an open file as in use by a writer, until the file is closed. There are two marks, at the places 0
-/// and 1. Returns 0, or -1 and sets `errno`. A mark excludes nobody. It is a lock of the open file, so another
-/// descriptor of the file does not remove it.
+/// and 1. Returns 0, or -1 and sets `errno`. A mark does not exclude other processes. It is a lock of the
+/// open file, so another descriptor of the file does not remove it.
 int dugout_mark_writer(int descriptor, int place);
 
 /// Removes both marks of this open file, also for the descriptors that a forked child has inherited. Returns 0,

@@ -1,4 +1,4 @@
-// What live queries need from the store: the results of queries, and the indexes for them.
+// The interface through which live queries read the store: the results of queries, and the indexes for them.
 
 struct LiveAnswer {
   var documents: [StoredDocument]
