@@ -49,18 +49,21 @@ import Testing
     func fractionAvailable() -> Double? { share.withLock { $0 } }
   }
 
+  /// Loads as many new pages as the cache does between two checks of the memory.
+  private func load(_ page: inout UInt32, into cache: PageCache) throws {
+    for _ in 0..<PageCache.loadsBetweenChecks {
+      try cache.expectPage(.init(file: 1, page: page))
+      page += 1
+    }
+    cache.checkInvariants()
+  }
+
   @Test func budgetShrinksWhileMemoryIsScarce() throws {
     let gauge = Gauge()
     let asked = 8 << 20
     let cache = PageCache(bytesMax: asked, pageBytes: Self.pageBytes, memory: gauge)
     var page: UInt32 = 0
-    func load() throws {
-      for _ in 0..<PageCache.loadsBetweenChecks {
-        try cache.expectPage(.init(file: 1, page: page))
-        page += 1
-      }
-      cache.checkInvariants()
-    }
+    func load() throws { try self.load(&page, into: cache) }
     for _ in 0..<20 { try load() }
     #expect(cache.statistics.bytesMax == asked)
     gauge.share.withLock { $0 = 0.01 }
@@ -78,6 +81,24 @@ import Testing
     gauge.share.withLock { $0 = 0.5 }
     for _ in 0..<9 { try load() }
     #expect(cache.statistics.bytesMax == asked)
+  }
+
+  /// Regression: each change of the configured budget ended the reduction, although memory was still scarce.
+  @Test func aNewBudgetDoesNotGrowWhileMemoryPressureReducesIt() throws {
+    let gauge = Gauge()
+    let asked = 8 << 20
+    let cache = PageCache(bytesMax: asked, pageBytes: Self.pageBytes, memory: gauge)
+    var page: UInt32 = 0
+    gauge.share.withLock { $0 = 0.01 }
+    try load(&page, into: cache)
+    #expect(cache.statistics.bytesMax == asked / 2)
+    for budget in [2 * asked, asked - 4096] {
+      cache.setBytesMax(budget)
+      #expect(cache.statistics.bytesMax == asked / 2, "after a budget of \(budget)")
+    }
+    gauge.share.withLock { $0 = 0.5 }
+    for _ in 0..<2 { try load(&page, into: cache) }
+    #expect(cache.statistics.bytesMax == asked - 4096, "memory is available again")
   }
 
   /// A 32-bit fingerprint does not identify a page. The hash is invertible, so colliding pages are easy
