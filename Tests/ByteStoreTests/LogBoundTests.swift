@@ -122,6 +122,58 @@ import Testing
     #expect(written / seconds > flushBytesPerSecond * 0.7, "\(written / seconds) bytes a second")
   }
 
+  /// The flush is held while the writer continues. Write throttling alone would let the writer pass.
+  @Test func aWriterStopsAtTwiceTheFlushSizeUnderAMemoryBudget() throws {
+    struct Gate {
+      var isReached = false
+      var isOpen = false
+    }
+    let gate = Locked(Gate())
+    let batchBytes: UInt64 = 16 << 10
+    var options = ByteStore.Options()
+    options.logBytesMin = 1 << 20
+    options.flushBytes = 64 << 10
+    options.memoryBudget = MemoryBudget(bytesMax: MemoryBudget.bytesMin, origin: .settings)
+    options.betweenFlushSteps = { step in
+      guard step == .frozen else { return }
+      gate.withLock { $0.isReached = true }
+      gate.wakeAll()
+      gate.withLock(when: { $0.isOpen }) { _ in }
+    }
+    let store = try ByteStore.open(
+      TestStore.path, options: options, platform: TestStore().disk.platform(seed: 1))
+    #expect(store.walBytesDue == options.flushBytes)
+    @Sendable func write(_ number: Int) throws(ByteStoreError) {
+      try store.put([UInt8](repeating: 7, count: 15_000), for: "key\(number)")
+    }
+    for number in 0..<4 { try write(number) }
+    gate.withLock(when: { $0.isReached }) { _ in }
+
+    let written = Locked(4)
+    let progress = Signal()
+    let writer = WorkerThread {
+      for number in 4..<40 {
+        do throws(ByteStoreError) { try write(number) } catch { Issue.record(error) }
+        written.withLock { $0 += 1 }
+        progress.wake()
+      }
+    }
+    // The writer has stopped if it makes no progress for a while.
+    var count = 0
+    while true {
+      let next = written.withLock(wokenBy: progress, within: 300_000_000, when: { $0 > count }) { $0 }
+      if next == count || next == 40 { break }
+      count = next
+    }
+    #expect(store.health.walBytes > options.flushBytes && count < 40)
+    #expect(store.health.walBytes <= 2 * options.flushBytes + batchBytes, "\(count) commits")
+    gate.withLock { $0.isOpen = true }
+    gate.wakeAll()
+    writer.join()
+    #expect(store.count == 40)
+    try store.close()
+  }
+
   // MARK: Failed flushes
 
   /// Regression: a failed flush was retried only after the log had grown by the same amount again, however
