@@ -119,6 +119,24 @@ import Testing
     try store.close()
   }
 
+  /// Regression: the memory of the dropped index counted as used until it was measured again.
+  @Test func anIndexMayTakeTheMemoryOfAnIndexThatWasJustDropped() throws {
+    let store = try open(bytes: 48 << 20)
+    try fill(store, 0..<30_000)
+    try store.bytes.flush()
+    let other = IndexDefinition(
+      unchecked: "c", .collection, fields: [.init(field("long")), .init(field("few"))])
+    try store.createIndex(long)
+    let error = #expect(throws: DocumentStoreError.self) { try store.createIndex(other) }
+    #expect(error.map(isExceeded) == true, "there is no room for both")
+    let available = store.bytes.memoryBytesAvailable
+    store.dropIndex(long)
+    #expect(store.bytes.memoryBytesAvailable > available + 30_000 * 300)
+    try store.createIndex(other)
+    #expect(store.indexList.map(\.entries) == [30_000])
+    try store.close()
+  }
+
   @Test func automaticIndexesMakeRoomForAnotherOne() throws {
     let store = try open(bytes: 40 << 20)
     try fill(store, 0..<20_000)
