@@ -1,31 +1,33 @@
 // A file system that counts calls, and runs a function of the test before it opens, reads or syncs a file.
 
-import ByteStore
+package import ByteStore
 
 /// Another file system with functions that run between two calls, for races that must happen.
-struct ScriptedFileSystem: FileSystem {
-  let base: any FileSystem
-  let hooks = Hooks()
+package struct ScriptedFileSystem: FileSystem {
+  private let base: any FileSystem
+  package let hooks = Hooks()
+
+  package init(base: any FileSystem) { self.base = base }
 
   /// The functions by call, such as `open MANIFEST` or `read log-0000000001`. Each runs once. Locks have the
   /// calls `lock`, `readerLock`, `mark`, `isShared`, `share` and `mayHaveWriter`.
-  final class Hooks: Sendable {
+  package final class Hooks: Sendable {
     private let functions = Locked<[String: [@Sendable () -> Void]]>([:])
     private let counts = Locked<[String: Int]>([:])
     private let answers = Locked<[String: [Bool]]>([:])
     /// The number of bytes that were read from logs.
-    let bytesOfLogs = Locked(0)
+    package let bytesOfLogs = Locked(0)
 
     /// How often each call was made.
-    var calls: [String: Int] { counts.withLock { $0 } }
+    package var calls: [String: Int] { counts.withLock { $0 } }
 
     /// The calls for locks and for the mark of the writer.
-    var callsOfLocks: [String: Int] { calls.filter { !$0.key.contains(" ") } }
+    package var callsOfLocks: [String: Int] { calls.filter { !$0.key.contains(" ") } }
 
-    func count(_ call: String) -> Int { calls[call, default: 0] }
+    package func count(_ call: String) -> Int { calls[call, default: 0] }
 
     /// Gives the next calls of `mark` or `mayHaveWriter` these answers, instead of those of the system.
-    func answer(_ call: String, _ values: Bool...) {
+    package func answer(_ call: String, _ values: Bool...) {
       answers.withLock { $0[call, default: []] += values }
     }
 
@@ -37,7 +39,7 @@ struct ScriptedFileSystem: FileSystem {
     }
 
     /// Runs `body` before the next call of this kind; several functions run before one call each.
-    func before(_ call: String, _ body: @escaping @Sendable () -> Void) {
+    package func before(_ call: String, _ body: @escaping @Sendable () -> Void) {
       functions.withLock { $0[call, default: []].append(body) }
     }
 
@@ -51,12 +53,12 @@ struct ScriptedFileSystem: FileSystem {
     }
 
     /// Whether every function has run.
-    var areDone: Bool { functions.withLock { $0.values.allSatisfy(\.isEmpty) } }
+    package var areDone: Bool { functions.withLock { $0.values.allSatisfy(\.isEmpty) } }
   }
 
-  func createDirectory(_ path: String) throws(SystemFailure) { try base.createDirectory(path) }
+  package func createDirectory(_ path: String) throws(SystemFailure) { try base.createDirectory(path) }
 
-  func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory {
+  package func openDirectory(_ path: String) throws(SystemFailure) -> any OpenDirectory {
     ScriptedDirectory(base: try base.openDirectory(path), hooks: hooks)
   }
 }
