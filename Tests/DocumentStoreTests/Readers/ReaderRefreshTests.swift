@@ -16,7 +16,7 @@ import Testing
   }
 
   private let machine: SimulatedStore
-  private let files: InterceptedFileSystem
+  private let files: ScriptedFileSystem
   private let clock = SimulatedClock()
   private let queue = DispatchQueue(label: "listeners")
   private let rooms = StructuredQuery(.collection(path("rooms", "x").parent))
@@ -25,7 +25,7 @@ import Testing
 
   init() throws {
     machine = try SimulatedStore()
-    files = InterceptedFileSystem(base: machine.disk)
+    files = ScriptedFileSystem(base: machine.disk)
   }
 
   private func openReader(_ instruments: RecordedInstruments? = nil) throws -> DocumentStore {
@@ -71,7 +71,7 @@ import Testing
 
   /// Makes reads of files with this prefix fail while `condition` holds.
   private func failReads(of prefix: String, while condition: @escaping @Sendable () -> Bool = { true }) {
-    files.interception.set { call throws(SystemFailure) in
+    files.hooks.checkFiles { call throws(SystemFailure) in
       guard call.hasPrefix("read \(prefix)"), condition() else { return }
       throw SystemFailure(operation: "pread", path: call, code: EIO)
     }
@@ -107,7 +107,7 @@ import Testing
       return
     }
     #expect(states(received) == [.state(["a": 1])])
-    files.interception.set(nil)
+    files.hooks.checkFiles(nil)
     #expect(try !reader.refresh(), "the commits were shown before")
     #expect(states(received) == [.state(["a": 1]), .state(["a": 2, "b": 3])])
     #expect(try numbers(reader.documents(rooms)) == ["a": 2, "b": 3])
@@ -125,7 +125,7 @@ import Testing
       return
     }
     #expect(reader.feedConsumers == [])
-    files.interception.set(nil)
+    files.hooks.checkFiles(nil)
     #expect(try !reader.refresh())
     #expect(reader.feedConsumers == ["mirror"])
     try reader.close()
@@ -159,7 +159,7 @@ import Testing
       return
     }
     #expect(try numbers(reader.documents(rooms)) == ["a": 1])
-    files.interception.set(nil)
+    files.hooks.checkFiles(nil)
     #expect(try reader.refresh())
     #expect(try numbers(reader.documents(rooms)) == ["a": 2])
     try reader.close()
@@ -184,7 +184,7 @@ import Testing
       return
     }
     #expect(states(received) == [.state(["a": 1]), .state(["a": 2])])
-    files.interception.set(nil)
+    files.hooks.checkFiles(nil)
     #expect(try reader.refresh())
     #expect(states(received) == [.state(["a": 1]), .state(["a": 2])])
     #expect(try reader.document(at: path("halls", "x"))?.fields["n"] == .integer(2))
@@ -211,7 +211,7 @@ import Testing
     #expect(reader.readerAge?.secondsSinceRefresh == 6)
     #expect(instruments.eventNames == [.refreshFailed])
     #expect(instruments.events.first?["error"] == .text(try #require(failures.first??.description)))
-    files.interception.set(nil)
+    files.hooks.checkFiles(nil)
     try reader.refresh()
     #expect(reader.readerAge?.failure == nil && reader.readerAge?.secondsSinceRefresh == 0)
     try reader.refresh()
@@ -220,7 +220,7 @@ import Testing
     failReads(of: "MANIFEST")
     _ = failure(of: { try reader.refresh() })
     #expect(instruments.eventNames.last == .refreshFailed)
-    files.interception.set(nil)
+    files.hooks.checkFiles(nil)
     try reader.close()
   }
 
@@ -234,7 +234,7 @@ import Testing
     let closing = DispatchGroup()
     closing.enter()
     let hasBegun = Locked(false)
-    files.interception.set { _ throws(SystemFailure) in
+    files.hooks.checkFiles { _ throws(SystemFailure) in
       let isFirst = hasBegun.withLock { hasBegun in
         defer { hasBegun = true }
         return !hasBegun
@@ -249,7 +249,7 @@ import Testing
     }
     #expect(try reader.refresh(), "the refresh is complete")
     closing.wait()
-    files.interception.set(nil)
+    files.hooks.checkFiles(nil)
     guard case .closed = failure(of: { try reader.refresh() }) else {
       Issue.record("a closed reader was refreshed")
       return
@@ -262,8 +262,8 @@ import Testing
     try writer.commit([set("a", 1)])
     let reader = try openReader()
     let result = Locked<Int32?>(nil)
-    files.interception.set { [files] _ throws(SystemFailure) in
-      files.interception.set(nil)
+    files.hooks.checkFiles { [files] _ throws(SystemFailure) in
+      files.hooks.checkFiles(nil)
       let status = try? ForkedChild.result {
         guard case .closed = failure(of: { try reader.refresh() }) else { return 1 }
         return (try? reader.close()) == nil ? 2 : 0

@@ -1,8 +1,9 @@
-// A file system that counts calls, and runs a function of the test before it opens, reads or syncs a file.
+// A file system that counts calls, and runs functions of the test before it opens, reads or syncs a file.
 
 package import ByteStore
 
-/// Another file system with functions that run between two calls, for races that must happen.
+/// Another file system with functions that run between two calls, for races that must happen, and with calls
+/// that fail.
 package struct ScriptedFileSystem: FileSystem {
   private let base: any FileSystem
   package let hooks = Hooks()
@@ -12,9 +13,12 @@ package struct ScriptedFileSystem: FileSystem {
   /// The functions by call, such as `open MANIFEST` or `read log-0000000001`. Each runs once. Locks have the
   /// calls `lock`, `readerLock`, `mark`, `isShared`, `share` and `mayHaveWriter`.
   package final class Hooks: Sendable {
+    package typealias Check = @Sendable (_ call: String) throws(SystemFailure) -> Void
+
     private let functions = Locked<[String: [@Sendable () -> Void]]>([:])
     private let counts = Locked<[String: Int]>([:])
     private let answers = Locked<[String: [Bool]]>([:])
+    private let check = Locked<Check?>(nil)
     /// The number of bytes that were read from logs.
     package let bytesOfLogs = Locked(0)
 
@@ -41,6 +45,22 @@ package struct ScriptedFileSystem: FileSystem {
     /// Runs `body` before the next call of this kind; several functions run before one call each.
     package func before(_ call: String, _ body: @escaping @Sendable () -> Void) {
       functions.withLock { $0[call, default: []].append(body) }
+    }
+
+    /// Calls `check` before each open, read and sync of a file. If `check` throws, the call fails with that
+    /// error. Nil ends that.
+    package func checkFiles(_ check: Check?) {
+      let old = self.check.withLock { current in
+        defer { current = check }
+        return current
+      }
+      // Released outside the lock, because it may hold the last reference to a store.
+      withExtendedLifetime(old) {}
+    }
+
+    fileprivate func runOnFile(_ call: String) throws(SystemFailure) {
+      run(call)
+      if let check = check.withLock({ $0 }) { try check(call) }
     }
 
     fileprivate func run(_ call: String) {
@@ -78,7 +98,7 @@ private struct ScriptedDirectory: OpenDirectory {
   func createFile(_ name: String) throws(SystemFailure) -> any OpenFile { try base.createFile(name) }
 
   func openFile(_ name: String, _ access: FileAccess) throws(SystemFailure) -> any OpenFile {
-    hooks.run("open \(name)")
+    try hooks.runOnFile("open \(name)")
     return ScriptedFile(base: try base.openFile(name, access), name: name, hooks: hooks)
   }
 
@@ -142,7 +162,7 @@ private struct ScriptedFile: OpenFile {
   func size() throws(SystemFailure) -> UInt64 { try base.size() }
 
   func read(into buffer: inout MutableRawSpan, at offset: UInt64) throws(SystemFailure) -> Int {
-    hooks.run("read \(name)")
+    try hooks.runOnFile("read \(name)")
     let count = try base.read(into: &buffer, at: offset)
     if name.hasPrefix("log-") { hooks.bytesOfLogs.withLock { $0 += count } }
     return count
@@ -153,7 +173,7 @@ private struct ScriptedFile: OpenFile {
   }
 
   func sync() throws(SystemFailure) {
-    hooks.run("sync \(name)")
+    try hooks.runOnFile("sync \(name)")
     try base.sync()
   }
 
