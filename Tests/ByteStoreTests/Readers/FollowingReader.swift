@@ -1,6 +1,33 @@
 // The writers and readers of the tests of readers.
 
 import ByteStore
+import Harness
+
+/// A writer on a simulated disk that has committed one value. Its readers use a scripted file system.
+struct FollowedWriter {
+  let machine: TestStore
+  let store: ByteStore
+  let files: ScriptedFileSystem
+
+  init() throws {
+    machine = TestStore()
+    store = try ByteStore.open(
+      TestStore.path, options: writerOptions(), platform: machine.disk.platform(seed: 1))
+    files = ScriptedFileSystem(base: machine.disk)
+    try store.put([1], for: "a")
+    becomeIdle(store)
+  }
+
+  var readerPlatform: Platform {
+    var platform = machine.disk.platform(seed: 2)
+    platform.fileSystem = files
+    return platform
+  }
+
+  func openReader() throws(ByteStoreError) -> ByteStore {
+    try ByteStoreTests.openReader(TestStore.path, readerPlatform)
+  }
+}
 
 /// An upper layer without pages.
 struct NoLayer: UpperLayer {

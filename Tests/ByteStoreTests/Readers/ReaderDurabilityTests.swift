@@ -8,28 +8,13 @@ import Testing
 @Suite struct ReaderDurabilityTests {
   private static let log = "log-0000000001"
 
-  private let machine: TestStore
-  private let writer: ByteStore
-  private let files: ScriptedFileSystem
+  private let followed: FollowedWriter
 
-  init() throws {
-    machine = TestStore()
-    writer = try ByteStore.open(
-      TestStore.path, options: writerOptions(), platform: machine.disk.platform(seed: 1))
-    files = ScriptedFileSystem(base: machine.disk)
-    try writer.put([1], for: "a")
-    becomeIdle(writer)
-  }
+  init() throws { followed = try FollowedWriter() }
 
-  private var platform: Platform {
-    var platform = machine.disk.platform(seed: 2)
-    platform.fileSystem = files
-    return platform
-  }
-
-  private func openReader() throws(ByteStoreError) -> ByteStore {
-    try ByteStoreTests.openReader(TestStore.path, platform)
-  }
+  private var machine: TestStore { followed.machine }
+  private var writer: ByteStore { followed.store }
+  private var files: ScriptedFileSystem { followed.files }
 
   /// Returns a function that writes a commit into the log without a sync.
   private func write(_ value: UInt8) -> @Sendable () -> Void {
@@ -47,7 +32,7 @@ import Testing
 
   /// A reader cannot see every writer, such as one whose mark failed.
   @Test func aRefreshShowsWhatItReadBeforeItsSync() throws {
-    let reader = try openReader()
+    let reader = try followed.openReader()
     files.hooks.answer("mayHaveWriter", false, false)
     write(2)()
     files.hooks.before("read \(Self.log)", write(3))
@@ -63,7 +48,7 @@ import Testing
     write(2)()
     files.hooks.before("read \(Self.log)", write(3))
     files.hooks.before("sync \(Self.log)", write(4))
-    let reader = try openReader()
+    let reader = try followed.openReader()
     #expect(files.hooks.areDone)
     #expect(try reader.value(for: "a") == [3], "the commit after the read was not read")
     try expectDurable(reader)
@@ -71,13 +56,13 @@ import Testing
 
   /// The second answer is the one after the read.
   @Test func aWriterThatStartsDuringTheReadSyncsItsLogItself() throws {
-    let reader = try openReader()
+    let reader = try followed.openReader()
     write(2)()
     files.hooks.answer("mayHaveWriter", false, true)
     try refresh(reader)
     #expect(try reader.value(for: "a") == [1])
     files.hooks.answer("mayHaveWriter", false, false, true)
-    let other = try openReader()
+    let other = try followed.openReader()
     #expect(try other.value(for: "a") == [1])
     #expect(files.hooks.count("sync \(Self.log)") == 0)
     becomeIdle(writer)
@@ -89,7 +74,7 @@ import Testing
 
   /// After a failed sync, the system may count the lost pages as written, and the next sync succeeds.
   @Test func aFailedSyncIsNotRepeated() throws {
-    let reader = try openReader()
+    let reader = try followed.openReader()
     write(2)()
     writer.abandon()
     let disk = machine.disk
@@ -119,7 +104,7 @@ import Testing
     writer.abandon()
     let disk = machine.disk
     files.hooks.before("sync \(Self.log)") { disk.failNext(.inputOutput) }
-    let reader = try openReader()
+    let reader = try followed.openReader()
     try refresh(reader)
     #expect(try reader.value(for: "a") == [1])
     #expect(files.hooks.areDone && files.hooks.count("sync \(Self.log)") == 1)
@@ -130,7 +115,7 @@ import Testing
 
   /// Regression: each refresh of an idle store read 256 KiB, and synced the log if there was no writer.
   @Test(arguments: [true, false]) func anIdleLogCostsOnePageAndNoSync(hasWriter: Bool) throws {
-    let reader = try openReader()
+    let reader = try followed.openReader()
     write(2)()
     if hasWriter { becomeIdle(writer) } else { writer.abandon() }
     try refresh(reader)
@@ -145,7 +130,7 @@ import Testing
   }
 
   @Test func damageInTheFirstPageAfterThePositionIsNotTakenForItsEnd() throws {
-    let reader = try openReader()
+    let reader = try followed.openReader()
     let end = try #require(writer.writer.withLock { $0.log?.end })
     try writer.put([2], for: "a")
     try writer.put([3], for: "a")
@@ -169,9 +154,9 @@ import Testing
     // Each attempt reads the manifest twice. The last byte is written during the third one.
     for _ in 0..<4 { files.hooks.before("open MANIFEST") {} }
     files.hooks.before("open MANIFEST") { _ = try? log.write(byte.span.bytes, at: frame + 40) }
-    let platform = platform
+    let platform = followed.readerPlatform
     let start = platform.clock.monotonicNanoseconds()
-    let reader = try ByteStoreTests.openReader(TestStore.path, platform)
+    let reader = try openReader(TestStore.path, platform)
     #expect(try reader.value(for: "a") == [2], "no frame records the sync of the last commit")
     #expect(platform.clock.monotonicNanoseconds() - start == 3_000_000, "1 ms, and then 2 ms")
   }

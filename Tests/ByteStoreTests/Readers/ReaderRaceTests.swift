@@ -6,24 +6,13 @@ import Testing
 @testable import ByteStore
 
 @Suite struct ReaderRaceTests {
-  private let machine: TestStore
-  private let writer: ByteStore
-  private let files: ScriptedFileSystem
+  private let followed: FollowedWriter
 
-  init() throws {
-    machine = TestStore()
-    writer = try ByteStore.open(
-      TestStore.path, options: writerOptions(), platform: machine.disk.platform(seed: 1))
-    files = ScriptedFileSystem(base: machine.disk.platform(seed: 2).fileSystem)
-    try writer.put([1], for: "a")
-    becomeIdle(writer)
-  }
+  init() throws { followed = try FollowedWriter() }
 
-  private func openReader() throws(ByteStoreError) -> ByteStore {
-    var platform = machine.disk.platform(seed: 2)
-    platform.fileSystem = files
-    return try ByteStoreTests.openReader(TestStore.path, platform)
-  }
+  private var machine: TestStore { followed.machine }
+  private var writer: ByteStore { followed.store }
+  private var files: ScriptedFileSystem { followed.files }
 
   /// Returns a function that commits a value, and then flushes, which recycles the log.
   private func commitAndFlush(_ value: UInt8) -> @Sendable () -> Void {
@@ -45,7 +34,7 @@ import Testing
   @Test(arguments: callsOfAnOpen)
   func anOpenStartsAgainIfAFlushComesBetweenItsCalls(call: String) throws {
     files.hooks.before(call, commitAndFlush(2))
-    let reader = try openReader()
+    let reader = try followed.openReader()
     #expect(files.hooks.areDone && hasRecycledLog)
     #expect(try reader.value(for: "a") == [2], "the flush has made the commit durable")
   }
@@ -53,7 +42,7 @@ import Testing
   @Test func anOpenEndsIfNothingStopsTheWriter() throws {
     // Each attempt reads the manifest twice.
     for number in 0..<20 { files.hooks.before("open MANIFEST", commitAndFlush(UInt8(number + 2))) }
-    let reader = try openReader()
+    let reader = try followed.openReader()
     #expect(files.hooks.areDone)
     #expect(try reader.value(for: "a") == [21])
   }
@@ -61,7 +50,7 @@ import Testing
   @Test func aMissingSegmentIsDamageIfTheManifestIsStillTheSame() throws {
     try writer.flush()
     try machine.disk.openDirectory(TestStore.path).remove("segment-0000000001")
-    let error = try storeError { () throws(ByteStoreError) in _ = try openReader() }
+    let error = try storeError { () throws(ByteStoreError) in _ = try followed.openReader() }
     #expect(error.isDamage)
   }
 
@@ -69,7 +58,7 @@ import Testing
     try writer.flush()
     let segment = try machine.disk.openDirectory(TestStore.path).openFile("segment-0000000001", .readAndWrite)
     _ = try segment.write([0xFF].span.bytes, at: 40)
-    let reader = try openReader()
+    let reader = try followed.openReader()
     for _ in 0..<2 {
       let error = try storeError { () throws(ByteStoreError) in _ = try reader.value(for: "a") }
       #expect(error.isDamage && !error.description.contains("no such file"), "\(error)")
@@ -82,14 +71,14 @@ import Testing
     let directory = try machine.disk.openDirectory(TestStore.path)
     try directory.remove("segment-0000000001")
     _ = try directory.createFile("BACKUP")
-    let error = try storeError { () throws(ByteStoreError) in _ = try openReader() }
+    let error = try storeError { () throws(ByteStoreError) in _ = try followed.openReader() }
     #expect(error == .incompleteBackup(directory: TestStore.path))
   }
 
   // MARK: Following
 
   @Test func aLogThatIsZeroedDuringAReadHidesNoCommitForLong() throws {
-    let reader = try openReader()
+    let reader = try followed.openReader()
     try writer.put([2], for: "a")
     becomeIdle(writer)
     files.hooks.before("read log-0000000001", commitAndFlush(3))
@@ -102,7 +91,7 @@ import Testing
   }
 
   @Test func aReaderGoesFromLogToLog() throws {
-    let reader = try openReader()
+    let reader = try followed.openReader()
     // With more log files, a flush would drop them.
     for number in UInt8(2)..<34 { try writer.put([UInt8](repeating: number, count: 9000), for: "a") }
     becomeIdle(writer)
@@ -113,7 +102,7 @@ import Testing
   }
 
   @Test func damageInTheLogIsNotTakenForItsEnd() throws {
-    let reader = try openReader()
+    let reader = try followed.openReader()
     let end = try #require(writer.writer.withLock { $0.log?.end })
     try writer.put([2], for: "a")
     try writer.put([3], for: "a")
@@ -128,7 +117,7 @@ import Testing
   }
 
   @Test func aFailedReadLosesNoCommit() throws {
-    let reader = try openReader()
+    let reader = try followed.openReader()
     try writer.put([2], for: "a")
     becomeIdle(writer)
     guard case .commits(let commits) = try reader.follow() else {
@@ -147,7 +136,7 @@ import Testing
     try writer.flush()
     try writer.put([3], for: "a")
     becomeIdle(writer)
-    let reader = try openReader()
+    let reader = try followed.openReader()
     try writer.close()
     let directory = try machine.disk.openDirectory(TestStore.path)
     for name in try directory.names() where name != "LOCK" { try directory.remove(name) }
