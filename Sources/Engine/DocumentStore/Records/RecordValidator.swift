@@ -10,12 +10,12 @@ import ByteStore
 struct RecordValidator: ~Escapable {
   private let record: RawSpan
   /// The shapes, encoded as `ShapeBytes`.
-  private let shapes: RawSpan
+  private let shapes: ShapeBytes
 
   @_lifetime(copy record, copy shapes)
   init(_ record: RawSpan, shapes: RawSpan) {
     self.record = record
-    self.shapes = shapes
+    self.shapes = ShapeBytes(shapes)
   }
 
   /// Whether the bytes are a valid map. The range must lie within the record.
