@@ -22,8 +22,13 @@ enum DocumentKey {
   private static let zeroByte: UInt8 = 0
 
   static func encode(_ path: DocumentPath) -> [UInt8] {
+    let count = bytes(path)
+    let plain = unsafe [UInt8](unsafeUninitializedCapacity: count) { key, written in
+      unsafe written = writePlain(path, into: UnsafeMutableRawBufferPointer(key))
+    }
+    guard plain.isEmpty else { return plain }
     var key: [UInt8] = []
-    key.reserveCapacity(bytes(path))
+    key.reserveCapacity(count)
     key.append(keyspace)
     append(path, to: &key)
     return key
@@ -31,6 +36,36 @@ enum DocumentKey {
 
   /// Estimated size of the key: the names, the end markers and the keyspace. Exact for most keys.
   static func bytes(_ path: DocumentPath) -> Int { path.segments.reduce(2) { $0 + $1.utf8.count + 3 } }
+
+  /// Writes the key of a path with plain names: names without zero bytes that are no numeric ids. Returns the
+  /// number of bytes. Returns 0 if another segment is met; some bytes are written in that case.
+  ///
+  /// The buffer must have room for `bytes(path)` bytes. These are as many as are written, because each plain
+  /// name takes its bytes and three more.
+  private static func writePlain(
+    _ path: DocumentPath, into key: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    guard var next = key.baseAddress else { return 0 }
+    let start = unsafe next
+    unsafe next.storeBytes(of: keyspace, as: UInt8.self)
+    unsafe next += 1
+    for segment in path.segments {
+      let size = unsafe segment.utf8.withContiguousStorageIfAvailable { bytes in
+        guard let first = bytes.baseAddress, unsafe !bytes.isNumericIDCandidate,
+          unsafe memchr(first, 0, bytes.count) == nil
+        else { return 0 }
+        unsafe next.storeBytes(of: name, as: UInt8.self)
+        unsafe (next + 1).copyMemory(from: first, byteCount: bytes.count)
+        unsafe next.storeBytes(of: zeroByte, toByteOffset: bytes.count + 1, as: UInt8.self)
+        unsafe next.storeBytes(of: nameEnd, toByteOffset: bytes.count + 2, as: UInt8.self)
+        return bytes.count + 3
+      }
+      guard let size, size > 0 else { return 0 }
+      unsafe next += size
+    }
+    unsafe next.storeBytes(of: end, as: UInt8.self)
+    return unsafe next - start + 1
+  }
 
   /// Appends a key without its keyspace.
   static func append(_ path: DocumentPath, to key: inout [UInt8]) {
@@ -144,6 +179,13 @@ enum DocumentKey {
     }
     name.append(copying: bytes.extracting(start..<bytes.byteCount))
     return String(record: name.rawSpan)
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether the text begins like a numeric id, with two underscores.
+  fileprivate var isNumericIDCandidate: Bool {
+    unsafe count > 1 && self[0] == UInt8(ascii: "_") && self[1] == UInt8(ascii: "_")
   }
 }
 

@@ -1,11 +1,11 @@
 // The address of encoded bytes, for loops that have compared their offsets with the end.
 
-/// The first byte of a span, without the span's size. A `RawSpan` costs instructions at each step, because its
-/// address is optional and each access is checked.
+/// The first byte of a span, without the span's size. A `RawSpan` costs instructions at each step, because
+/// its address is optional and each access is checked.
 @frozen @usableFromInline @safe
 struct RecordAddress: ~Escapable {
-  // The lifetime is that of the span. Callers of the unsafe methods have compared the offsets with the size of
-  // the span.
+  // The lifetime is that of the span. Callers of the unsafe methods have compared the offsets with the size
+  // of the span.
   @usableFromInline let start: UnsafeRawPointer
 
   @inlinable @inline(__always)
