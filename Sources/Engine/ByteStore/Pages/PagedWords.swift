@@ -60,6 +60,12 @@ extension PagedWords {
     set { self[index / Self.wordsPerPage, index % Self.wordsPerPage] = newValue }
   }
 
+  /// The word at an index in the whole array; nil if its page is still on disk.
+  func loadedWord(at index: Int) -> UInt64? {
+    let (page, word) = index.quotientAndRemainder(dividingBy: Self.wordsPerPage)
+    return isLoaded(page) ? self[page, word] : nil
+  }
+
   func isLoaded(wordAt index: Int) -> Bool { isLoaded(index / Self.wordsPerPage) }
 
   /// The first page that is still on disk.

@@ -109,33 +109,45 @@ package final class Snapshot: Sendable {
     var locations: [Location] = []
     locations.reserveCapacity(ordinals.count)
     for ordinal in ordinals {
-      while let page = table.missingPage(for: ordinal) {
+      var location = table.loadedLocation(of: ordinal)
+      while location == nil {
         if !hasPrefetchedPages { prefetchPages(of: ordinals, table) }
         hasPrefetchedPages = true
-        try frozen.load(page, alsoInto: live)
+        if let page = table.missingPage(for: ordinal) { try frozen.load(page, alsoInto: live) }
         table = frozen.frozen()
+        location = table.loadedLocation(of: ordinal)
       }
-      locations.append(ordinal < table.ordinals ? table.location(of: ordinal) : .none)
+      locations.append(location ?? Location.none)
     }
     // `requestedCount` is the number of locations, from the first one on, for which read-ahead was started.
     var requestedCount = 0
     if hasPrefetchedPages { startReading(locations, from: 0, requestedCount: &requestedCount, table: table) }
-    for index in ordinals.indices {
+    let cache = frozen.cache
+    var index = 0
+    while index < locations.count {
       let location = locations[index]
-      if let segment = table.segment(of: location) {
-        if !segment.isOpen {
-          startReading(locations, from: index, requestedCount: &requestedCount, table: table)
+      guard let segment = table.segment(of: location) else {
+        if case .memtable(let commit, let offset) = location.place {
+          buffer.fill(with: table.memtable[commit], putAt: offset)
+          guard body(ordinals[index], buffer.key, buffer.bytes) else { return false }
         }
-        if try segment.read(location, frozen.cache, into: &buffer) {
-          startReading(locations, from: index + 1, requestedCount: &requestedCount, table: table)
-        }
-        guard buffer.splitEntry() else { throw segment.badEntry(location, try segment.open()) }
-      } else if case .memtable(let body, let offset) = location.place {
-        buffer.fill(with: table.memtable[body], putAt: offset)
-      } else {
+        index += 1
         continue
       }
-      guard body(ordinals[index], buffer.key, buffer.bytes) else { return false }
+      if !segment.isOpen {
+        startReading(locations, from: index, requestedCount: &requestedCount, table: table)
+      }
+      let opened = try segment.open(wanting: location)
+      // Reads all entries of this segment up to the first entry elsewhere, so that the references to the
+      // segment and to its file are counted only once.
+      repeat {
+        if try segment.read(locations[index], opened, cache, into: &buffer) {
+          startReading(locations, from: index + 1, requestedCount: &requestedCount, table: table)
+        }
+        guard buffer.splitEntry() else { throw segment.badEntry(locations[index], opened) }
+        guard body(ordinals[index], buffer.key, buffer.bytes) else { return false }
+        index += 1
+      } while index < locations.count && locations[index].isInSegment(ofSlot: segment.slot)
     }
     return true
   }
@@ -242,6 +254,12 @@ extension KeyDirectory {
   func missingPage(for ordinal: UInt32) -> PageAddress? {
     guard ordinal < ordinals, !locations.isLoaded(wordAt: Int(ordinal)) else { return nil }
     return .locations(Int(ordinal) / PagedWords.wordsPerPage)
+  }
+
+  /// The location of an ordinal: `Location.none` if the ordinal is unused; nil if its page is not loaded.
+  func loadedLocation(of ordinal: UInt32) -> Location? {
+    guard ordinal < ordinals else { return Location.none }
+    return locations.loadedWord(at: Int(ordinal)).map(Location.init(bits:))
   }
 
   /// The segment of a location; nil for a location in memory.
