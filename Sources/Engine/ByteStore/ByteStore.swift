@@ -329,6 +329,11 @@ package final class ByteStore: Sendable {
     return try table.read(key, into: &buffer)
   }
 
+  /// Takes a buffer from the pool for `read`. Return it with `recycle`.
+  package func takeBuffer() -> PooledBuffer { table.buffers.take() }
+
+  package func recycle(_ pooled: PooledBuffer) { table.buffers.recycle(pooled) }
+
   package func value(for key: [UInt8]) throws(ByteStoreError) -> [UInt8]? {
     try withValue(for: key) { Array(copying: $0) }
   }

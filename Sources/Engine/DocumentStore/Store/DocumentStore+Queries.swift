@@ -80,11 +80,15 @@ extension DocumentStore {
     at path: DocumentPath, _ body: (borrowing DocumentView) -> Result
   ) throws(DocumentStoreError) -> Result? {
     let key = DocumentKey.encode(path)
-    return try translatingErrors { () throws(ByteStoreError) in
-      try bytes.withValue(for: key) { record in
-        let shapes = indexes.shapes.table.bytes
-        return body(DocumentView(key: key.rawSpan, record: record, shapes: shapes.rawSpan))
-      }
+    let pooled = bytes.takeBuffer()
+    defer { bytes.recycle(pooled) }
+    let exists = try translatingErrors { () throws(ByteStoreError) in
+      try bytes.read(key, into: &pooled.buffer)
+    }
+    guard exists else { return nil }
+    let shapes = indexes.shapes.table.bytes
+    return pooled.buffer.withBytes { record in
+      body(DocumentView(key: key.rawSpan, record: record, shapes: shapes.rawSpan))
     }
   }
 
