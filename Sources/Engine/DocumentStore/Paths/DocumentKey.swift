@@ -23,12 +23,16 @@ enum DocumentKey {
 
   static func encode(_ path: DocumentPath) -> [UInt8] {
     let count = bytes(path)
-    let plain = unsafe [UInt8](unsafeUninitializedCapacity: count) { key, written in
-      unsafe written = writePlain(path, into: UnsafeMutableRawBufferPointer(key))
-    }
-    guard plain.isEmpty else { return plain }
     var key: [UInt8] = []
     key.reserveCapacity(count)
+    // The key is written on the stack and appended at once. An array that is created with its size would look
+    // up its type at run time.
+    let isPlain = unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 1) { plain in
+      guard unsafe writePlain(path, into: plain) else { return false }
+      unsafe key.append(contentsOf: plain)
+      return true
+    }
+    guard !isPlain else { return key }
     key.append(keyspace)
     append(path, to: &key)
     return key
@@ -37,16 +41,15 @@ enum DocumentKey {
   /// Estimated size of the key: the names, the end markers and the keyspace. Exact for most keys.
   static func bytes(_ path: DocumentPath) -> Int { path.segments.reduce(2) { $0 + $1.utf8.count + 3 } }
 
-  /// Writes the key of a path with plain names: names without zero bytes that are no numeric ids. Returns the
-  /// number of bytes. Returns 0 if another segment is met; some bytes are written in that case.
+  /// Writes the key of a path with plain names: names without zero bytes that are no numeric ids. Returns
+  /// false if another segment is met; some bytes are written in that case.
   ///
   /// The buffer must have room for `bytes(path)` bytes. These are as many as are written, because each plain
   /// name takes its bytes and three more.
   private static func writePlain(
     _ path: DocumentPath, into key: UnsafeMutableRawBufferPointer
-  ) -> Int {
-    guard var next = key.baseAddress else { return 0 }
-    let start = unsafe next
+  ) -> Bool {
+    guard var next = key.baseAddress else { return false }
     unsafe next.storeBytes(of: keyspace, as: UInt8.self)
     unsafe next += 1
     for segment in path.segments {
@@ -60,11 +63,11 @@ enum DocumentKey {
         unsafe next.storeBytes(of: nameEnd, toByteOffset: bytes.count + 2, as: UInt8.self)
         return bytes.count + 3
       }
-      guard let size, size > 0 else { return 0 }
+      guard let size, size > 0 else { return false }
       unsafe next += size
     }
     unsafe next.storeBytes(of: end, as: UInt8.self)
-    return unsafe next - start + 1
+    return true
   }
 
   /// Appends a key without its keyspace.
