@@ -44,6 +44,9 @@ package struct KeyDirectory: Sendable {
     }
   }
 
+  /// A key directory without keys. Its copies share their pages.
+  static let empty = KeyDirectory(hashSeed: .zero)
+
   package init(hashSeed: RandomID) {
     hash = KeyHash(seed: hashSeed)
     slots = SlotPages()

@@ -21,6 +21,9 @@ package final class SharedKeyDirectory: Sendable {
     self.path = path
   }
 
+  /// Creates a key directory of the same store, with another content.
+  func sibling(_ table: KeyDirectory) -> SharedKeyDirectory { SharedKeyDirectory(table, cache, path: path) }
+
   /// Returns an immutable copy of the key directory as it is now.
   package func frozen() -> KeyDirectory { table.withLock { $0 } }
 
@@ -66,8 +69,7 @@ package final class SharedKeyDirectory: Sendable {
         // An ordinal in `mismatches` may have been reassigned to this key in the meantime. The lookup is
         // repeated in a frozen copy, where this cannot happen.
         guard !mismatches.isEmpty, !isFrozen else { return nil }
-        return try SharedKeyDirectory(frozen(), cache, path: path).find(
-          key, into: &buffer, isFrozen: true, needsValue)
+        return try sibling(frozen()).find(key, into: &buffer, isFrozen: true, needsValue)
       case .missing(let page):
         try load(page)
       case .inMemtable(let ordinal, let commit, let offset):
@@ -257,7 +259,7 @@ package final class SharedKeyDirectory: Sendable {
   // MARK: All entries
 
   /// Empties the key directory, which releases the files that only this directory references.
-  func empty() { table.withLock { $0 = KeyDirectory(hashSeed: .zero) } }
+  func empty() { table.withLock { $0 = .empty } }
 
   /// Passes every key and value to `body`, first from the segments, then from the memtable in commit
   /// order.

@@ -358,7 +358,12 @@ extension DocumentStore {
   func byteSnapshot<Result>(
     alongside body: () -> Result
   ) throws(DocumentStoreError) -> (Snapshot, Result) {
-    try translatingErrors { () throws(ByteStoreError) in try bytes.snapshot(alongside: body) }
+    var result: Result?
+    let snapshot = try translatingErrors { () throws(ByteStoreError) in
+      try bytes.snapshot { result = body() }
+    }
+    guard let result else { preconditionFailure("a snapshot runs the closure") }
+    return (snapshot, result)
   }
 }
 

@@ -48,9 +48,12 @@ public final class StoreSnapshot: Sendable {
   private static func pinned<Result>(
     _ store: DocumentStore, alongside body: () -> Result
   ) throws(DocumentStoreError) -> (Snapshot, Result) {
-    try translatingErrors { () throws(ByteStoreError) in
-      try store.bytes.pinnedSnapshot(alongside: body)
+    var result: Result?
+    let snapshot = try translatingErrors { () throws(ByteStoreError) in
+      try store.bytes.pinnedSnapshot { result = body() }
     }
+    guard let result else { preconditionFailure("a snapshot runs the closure") }
+    return (snapshot, result)
   }
 
   /// Releases the pinned data. Later reads fail.
