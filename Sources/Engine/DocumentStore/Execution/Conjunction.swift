@@ -7,6 +7,19 @@ struct Conjunction {
   struct EqualityField {
     var field: IndexDefinition.Field
     var value: StoredValue
+    /// The index of the filter in the conjunction.
+    var place: Int
+  }
+
+  /// The parts of a conjunction that do not depend on the operands of its filters.
+  struct Form: Sendable {
+    /// The fields of the equality filters, with the index of each filter.
+    fileprivate let equalities: [(field: IndexDefinition.Field, place: Int)]
+    fileprivate let orders: [OrderBy]
+    fileprivate let dropped: Set<Int>
+    /// The indexes of the other filters.
+    fileprivate let rest: [Int]
+    fileprivate let isDecidedByKeys: Bool
   }
 
   let query: OrientedQuery
@@ -24,16 +37,20 @@ struct Conjunction {
   private var dropped: Set<Int> = []
   /// Bounds on the first order, or on the name if there are no orders.
   private var bounds: [[ValueInterval]] = []
-  private var rest: [FieldFilter] = []
+  /// The other filters, with their indexes in the conjunction.
+  private var rest: [(place: Int, filter: FieldFilter)] = []
   /// False if some filter must be checked on the documents.
   private(set) var isDecidedByKeys: Bool
+  /// `isDecidedByKeys` before the filters in `rest` were considered.
+  private var isDecidedWithoutRest = true
+  /// True if two equality filters have the same field, so that their values decide whether both can hold.
+  private var hasRepeatedField = false
 
   /// Nil if no document can satisfy all of the filters.
   init?(_ filters: [FieldFilter], _ query: OrientedQuery) {
     self.query = query
     isDecidedByKeys = !query.hasOrdersAfterName
-    var rest: [FieldFilter] = []
-    for filter in filters {
+    for (place, filter) in filters.enumerated() {
       switch filter.operator {
       case .equal where filter.field == .documentID:
         // A name without segments has a place in the sort order, but no document has such a name.
@@ -43,28 +60,56 @@ struct Conjunction {
       case .equal:
         let field = IndexDefinition.Field(filter.field)
         guard let other = equalityFields.first(where: { $0.field == field }) else {
-          equalityFields.append(EqualityField(field: field, value: filter.operand))
+          equalityFields.append(EqualityField(field: field, value: filter.operand, place: place))
           continue
         }
+        hasRepeatedField = true
         guard ValueOrder.areEqual(other.value, filter.operand) else { return nil }
       case .arrayContains:
         if equalityFields.contains(where: { $0.field.part == .element }) {
           isDecidedByKeys = false
         } else {
           equalityFields.append(
-            EqualityField(field: IndexDefinition.Field(filter.field, .element), value: filter.operand))
+            EqualityField(
+              field: IndexDefinition.Field(filter.field, .element), value: filter.operand, place: place))
         }
       default:
-        rest.append(filter)
+        rest.append((place, filter))
       }
     }
     equalityFields.sort {
       ($0.field.path, $0.field.isElement ? 1 : 0) < ($1.field.path, $1.field.isElement ? 1 : 0)
     }
-    self.rest = rest
     orders = query.orders
     if let cursor = query.start, hasValuesAfterName(cursor) { isDecidedByKeys = false }
     if let cursor = query.end, hasValuesAfterName(cursor) { isDecidedByKeys = false }
+    isDecidedWithoutRest = isDecidedByKeys
+  }
+
+  /// The form, after `chooseOrders`; nil if the orders or the set of filters depend on operands.
+  var form: Form? {
+    guard name == nil, !hasRepeatedField, endPrefix.isEmpty else { return nil }
+    return Form(
+      equalities: equalityFields.map { ($0.field, $0.place) }, orders: orders, dropped: dropped,
+      rest: rest.map(\.place), isDecidedByKeys: isDecidedWithoutRest)
+  }
+
+  /// Creates the conjunction of a query whose filters are comparisons, given its form. Only `access` with a
+  /// prefix and `isDecidedByKeys` may be used: without dropped orders, the equality values are not copied.
+  init(_ form: Form, _ query: OrientedQuery) {
+    self.query = query
+    orders = form.orders
+    dropped = form.dropped
+    isDecidedByKeys = form.isDecidedByKeys
+    if !form.dropped.isEmpty {
+      for (field, place) in form.equalities {
+        guard let operand = query.run.filters[place].operand else { continue }
+        equalityFields.append(EqualityField(field: field, value: operand, place: place))
+      }
+    }
+    for place in form.rest {
+      if case .field(let filter) = query.run.filters[place] { add(filter) }
+    }
   }
 
   /// Returns the value that an equality filter requires of a field.
@@ -93,7 +138,7 @@ struct Conjunction {
         orders.append(order)
       }
     }
-    for filter in rest { add(filter) }
+    for (_, filter) in rest { add(filter) }
   }
 
   private mutating func add(_ filter: FieldFilter) {
@@ -170,18 +215,29 @@ struct Conjunction {
     return prefix
   }
 
-  private func access(_ source: QueryPlan.Access.Source, _ prefix: [UInt8]) -> QueryPlan.Access {
-    var ranges = [ByteRange.prefix(prefix)]
+  /// Access to the keys within the bounds and cursors that begin with `prefix`.
+  func access(_ source: QueryPlan.Access.Source, _ prefix: [UInt8]) -> QueryPlan.Access {
+    var ranges = rangeBetweenCursors(behind: prefix).map { [$0] } ?? []
     for intervals in bounds {
       ranges = ranges.intersection(intervals.compactMap { $0.range(behind: prefix) })
     }
-    if query.start != nil || query.end != nil {
-      let between = ValueInterval(
-        lower: query.start.map(cut) ?? .before([]), upper: query.end.map(cut) ?? .after([]))
-      ranges = ranges.intersection(between.range(behind: prefix).map { [$0] } ?? [])
-    }
     return QueryPlan.Access(
       source: source, prefixBytes: prefix.count, ranges: ranges, endPrefix: endPrefix)
+  }
+
+  /// Returns the keys with this prefix that lie between the cursors; nil if there are none.
+  private func rangeBetweenCursors(behind prefix: [UInt8]) -> ByteRange? {
+    var range = ByteRange.prefix(prefix)
+    if let start = query.start {
+      guard let lower = cut(start, behind: prefix).bytes else { return nil }
+      if range.lower.precedes(lower) { range.lower = lower }
+    }
+    if let end = query.end, let upper = cut(end, behind: prefix).bytes,
+      range.upper.map({ upper.precedes($0) }) ?? true
+    {
+      range.upper = upper
+    }
+    return range.isEmpty ? nil : range
   }
 
   // MARK: Cursors
@@ -190,9 +246,9 @@ struct Conjunction {
     cursor.values.count > query.orders.count + 1
   }
 
-  /// Returns the bound that a cursor sets, encoded as the part of the key after the equalities.
-  private func cut(_ cursor: Cursor) -> KeyBound {
-    var bytes: [UInt8] = []
+  /// Returns the bound that a cursor sets on keys that begin with `prefix`.
+  private func cut(_ cursor: Cursor, behind prefix: [UInt8]) -> KeyBound {
+    var bytes = prefix
     var values = cursor.values[...]
     for (place, order) in query.orders.enumerated() {
       guard let value = values.popFirst() else { return gap(cursor.side, bytes) }

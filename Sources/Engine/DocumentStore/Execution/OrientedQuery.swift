@@ -1,28 +1,47 @@
 // A query that is oriented so that document names ascend.
 
-/// The query to run. If its document names descend, `orders` and the cursors are reversed, and the indexes
-/// are read backward. This type is a class because every conjunction of the plan refers to it.
-final class OrientedQuery: Sendable {
-  let run: StructuredQuery
+/// The direction in which a query reads, and its orders for ascending names. Queries of one form have the
+/// same orientation.
+struct QueryOrientation: Sendable {
   let isBackward: Bool
   /// The orders before the document's name.
   let orders: [OrderBy]
   /// True if orders follow the document's name. Such orders do not affect the sequence of the results, but a
   /// document must have their fields.
   let hasOrdersAfterName: Bool
-  let start: Cursor?
-  let end: Cursor?
 
   init(_ run: StructuredQuery) {
-    self.run = run
     let nameIndex = run.orders.firstIndex { $0.field == .documentID } ?? run.orders.count
     isBackward = nameIndex < run.orders.count && run.orders[nameIndex].direction == .descending
     let orders = run.orders[..<nameIndex]
     self.orders = isBackward ? orders.map(\.reversed) : Array(orders)
     hasOrdersAfterName = nameIndex + 1 < run.orders.count
-    start = isBackward ? run.end?.reversed : run.start
-    end = isBackward ? run.start?.reversed : run.end
   }
+}
+
+/// The query to run. If its document names descend, `orders` and the cursors are reversed, and the indexes
+/// are read backward. This type is a class because every conjunction of the plan refers to it.
+final class OrientedQuery: Sendable {
+  let run: StructuredQuery
+  let orientation: QueryOrientation
+  let start: Cursor?
+  let end: Cursor?
+
+  convenience init(_ run: StructuredQuery) { self.init(run, QueryOrientation(run)) }
+
+  /// Creates the query with its known orientation.
+  init(_ run: StructuredQuery, _ orientation: QueryOrientation) {
+    self.run = run
+    self.orientation = orientation
+    start = orientation.isBackward ? run.end?.reversed : run.start
+    end = orientation.isBackward ? run.start?.reversed : run.end
+  }
+
+  var isBackward: Bool { orientation.isBackward }
+
+  var orders: [OrderBy] { orientation.orders }
+
+  var hasOrdersAfterName: Bool { orientation.hasOrdersAfterName }
 
   var scope: IndexDefinition.Scope {
     if case .collectionGroup = run.scope { .collectionGroup } else { .collection }

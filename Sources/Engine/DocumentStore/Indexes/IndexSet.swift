@@ -11,9 +11,19 @@
 //     from a damaged or forged checkpoint, and is dropped, too.
 
 import ByteStore
+import Synchronization
+
+/// Identifies an index and its copies in this process. The number is never used again.
+struct IndexIdentity: Hashable, Sendable {
+  private static let last = Atomic<UInt64>(0)
+
+  /// Never zero.
+  fileprivate let number = Self.last.wrappingAdd(1, ordering: .relaxed).newValue
+}
 
 /// An index and its tree.
 struct ManagedIndex: Sendable {
+  let identity = IndexIdentity()
   let id: UInt32
   let definition: IndexDefinition
   /// True if a query built the index. Such an index may be evicted in favor of more recently used indexes.
@@ -35,6 +45,20 @@ struct ManagedIndex: Sendable {
   }
 }
 
+/// The index that was used last, readable without a lock.
+///
+/// Evictions depend only on the order in which indexes were used. A use of the index that was used last does
+/// not change this order, and is not counted.
+final class LastUse: Sendable {
+  private let number = Atomic<UInt64>(0)
+
+  func isOf(_ identity: IndexIdentity) -> Bool { number.load(ordering: .relaxed) == identity.number }
+
+  /// Notes the use of one index, or of several indexes or an index that is not known. Call this under the
+  /// lock of the indexes.
+  func note(_ identity: IndexIdentity?) { number.store(identity?.number ?? 0, ordering: .relaxed) }
+}
+
 /// The indexes in a query's snapshot.
 struct IndexView: Sendable {
   var names: OrderedIndex
@@ -42,15 +66,20 @@ struct IndexView: Sendable {
   var nestedNames: [String: Int]
   var longNames: Int
   var indexes: [ManagedIndex]
+  /// True if the keys of some declared index of the store were lost.
+  var hasLostIndexes = false
 
-  func index(_ definition: IndexDefinition) -> ManagedIndex? {
-    indexes.first { $0.definition == definition }
+  func index(_ definition: IndexDefinition) -> ManagedIndex? { place(of: definition).map { indexes[$0] } }
+
+  /// The position of an index in the view. The indexes are not copied.
+  func place(of definition: IndexDefinition) -> Int? {
+    indexes.indices.first { indexes[$0].definition == definition }
   }
 
   /// Returns this view without the indexes of other collections.
   func of(_ collectionID: String) -> IndexView {
     var view = self
-    view.indexes = indexes.filter { $0.definition.collectionID.isSameUTF8(as: collectionID) }
+    view.indexes = indexes.ofCollections(collectionID)
     return view
   }
 }
@@ -73,6 +102,7 @@ final class IndexSet: Sendable {
     var nextID: UInt32 = 1
     /// Counter of index uses.
     var uses: UInt64 = 0
+    let lastUse = LastUse()
     /// Memory limit for all automatic indexes together.
     var automaticBytesMax = Int.max
     /// Number of live queries that reload from each index.
@@ -126,11 +156,17 @@ final class IndexSet: Sendable {
     var isDropped = false
   }
 
-  let state = Locked(State())
+  let state: Locked<State>
+  private let lastUse: LastUse
   /// The shapes of the store's records.
   let shapes: ShapeDictionary
 
-  init(shapes: ShapeDictionary) { self.shapes = shapes }
+  init(shapes: ShapeDictionary) {
+    let state = State()
+    lastUse = state.lastUse
+    self.state = Locked(state)
+    self.shapes = shapes
+  }
 
   // MARK: Queries
 
@@ -140,7 +176,7 @@ final class IndexSet: Sendable {
       guard let names = state.names else { return nil }
       return IndexView(
         names: names.tree, nestedNames: names.nested, longNames: names.truncatedCount,
-        indexes: state.indexes.filter { $0.definition.collectionID.isSameUTF8(as: collectionID) })
+        indexes: state.indexes.ofCollections(collectionID), hasLostIndexes: !state.lost.isEmpty)
     }
   }
 
@@ -155,13 +191,22 @@ final class IndexSet: Sendable {
     }
   }
 
-  func noteUse(of definitions: [IndexDefinition]) {
+  /// Notes the use of the plan's indexes. `view` is the view for which the plan was made.
+  func noteUse(of plan: QueryPlan, _ view: IndexView) {
+    if let access = plan.onlyAccess {
+      guard case .index(let definition) = access.source else { return }
+      if let place = view.place(of: definition), lastUse.isOf(view.indexes[place].identity) { return }
+    }
+    let definitions = plan.indexes
     guard !definitions.isEmpty else { return }
     state.withLock { state in
       state.uses += 1
+      var used: [IndexIdentity] = []
       for place in state.indexes.indices where definitions.contains(state.indexes[place].definition) {
         state.indexes[place].lastUse = state.uses
+        used.append(state.indexes[place].identity)
       }
+      lastUse.note(used.count == 1 ? used[0] : nil)
     }
   }
 
@@ -267,6 +312,18 @@ final class IndexSet: Sendable {
       }
     }
     return UInt64(2 * OrderedIndexFormat.payloadBytesMax + definitions + shapes.definitionBytesMax)
+  }
+}
+
+extension [ManagedIndex] {
+  /// The indexes of collections with this id. The other indexes are visited without a copy.
+  fileprivate func ofCollections(_ id: String) -> [ManagedIndex] {
+    var found: [ManagedIndex] = []
+    found.reserveCapacity(indices.count { self[$0].definition.collectionID.isSameUTF8(as: id) })
+    for place in indices where self[place].definition.collectionID.isSameUTF8(as: id) {
+      found.append(self[place])
+    }
+    return found
   }
 }
 

@@ -143,6 +143,7 @@ public final class StoreSnapshot: Sendable {
   ) throws(DocumentStoreError) -> Result {
     if checks { try query.check() }
     let collectionID = query.scope.collectionID
+    let query = query.executableForm
     var isIndexUnbuildable = false
     while true {
       let state = try opened()
@@ -153,6 +154,9 @@ public final class StoreSnapshot: Sendable {
         scanMax: store.options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       do throws(DocumentStoreError) {
+        if let plan = store.plans.plan(for: query, view) {
+          return try execute(plan, state.snapshot, view, body)
+        }
         switch try planner.decide(query) {
         case .needs(let definitions):
           let unbuildable = state.unbuildable + store.indexes.unbuildable(in: collectionID)
@@ -162,19 +166,27 @@ public final class StoreSnapshot: Sendable {
           }
           // The query may not need the undecodable record, so it runs without the index.
           isIndexUnbuildable = try !make(definitions, state)
-        case .plan(let plan):
-          store.indexes.noteUse(of: plan.indexes)
-          defer { store.bytes.balanceMemoryIfDue() }
-          return try body(
-            QueryRun(
-              plan, state.snapshot, view: view, shapes: store.indexes.shapes.table, storePath: store.path,
-              memory: store.reservation()))
+        case .plan(let plan, let template):
+          if let template { store.plans.add(template, for: query, view) }
+          return try execute(plan, state.snapshot, view, body)
         }
       } catch {
         // A damaged index page loses no data, because the index can be rebuilt from the documents.
         guard case .corrupted = error, dropUnreadable() else { throw error }
       }
     }
+  }
+
+  private func execute<Result>(
+    _ plan: QueryPlan, _ snapshot: Snapshot, _ view: IndexView,
+    _ body: (QueryRun) throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> Result {
+    store.indexes.noteUse(of: plan, view)
+    defer { store.bytes.balanceMemoryIfDue() }
+    return try body(
+      QueryRun(
+        plan, snapshot, view: view, shapes: store.indexes.shapes.table, storePath: store.path,
+        memory: store.reservation()))
   }
 
   /// Builds missing indexes. Returns false if a record of the collection cannot be decoded, or if an index is
