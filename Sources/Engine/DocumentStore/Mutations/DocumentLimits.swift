@@ -122,6 +122,12 @@ package enum DocumentLimits {
   /// Returns the size of a whole document. Throws if the document or one of its fields exceeds its limit.
   private static func bytes(of fields: StoredMap, in path: DocumentPath) throws(Refusal) -> Int {
     var total = nameBytes(path) + 32
+    if let size = fields.record?.checkedSize {
+      // The encoder has checked everything else.
+      total += size
+      try require(total, documentBytesMax, "The document")
+      return total
+    }
     // Use the buffer, because iterating over the array would retain and release every name and value.
     try unsafe fields.entries.withUnsafeBufferPointer { entries throws(Refusal) in
       for place in entries.indices {
@@ -239,6 +245,21 @@ package enum DocumentLimits {
     let underscores = "__".utf8
     guard bytes.starts(with: underscores), bytes.suffix(2).elementsEqual(underscores) else { return }
     throw Refusal("Invalid data. Document fields cannot begin and end with \"__\"", field: [name])
+  }
+
+  /// Whether a field of a user's document may have this name.
+  static func isUserName(_ name: String) -> Bool {
+    do throws(Refusal) {
+      try checkName(name)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Firestore's size of a reference; nil if its path is invalid.
+  static func size(of reference: StoredReference) -> Int? {
+    do throws(Refusal) { return try bytes(of: reference) } catch { return nil }
   }
 
   // MARK: Numbers

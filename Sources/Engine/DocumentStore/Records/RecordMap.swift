@@ -9,12 +9,26 @@ final class CheckedRecord: Sendable {
   let bytes: [UInt8]
   let shapes: ShapeTable
   let fieldsStart: Int
+  /// Firestore's size of the fields, without the path and the constant per document, if the fields are known to
+  /// be within the limits of documents. Nil for records that were read.
+  let checkedSize: Int?
 
   init(_ bytes: [UInt8], _ shapes: ShapeTable) throws(RecordError) {
     try RecordCodec.check(bytes.rawSpan, shapes)
     fieldsStart = try RecordCodec.decodeHead(bytes.rawSpan).bytes
     self.bytes = bytes
     self.shapes = shapes
+    checkedSize = nil
+  }
+
+  /// A record that an encoder of this module has written.
+  init(trusted bytes: [UInt8], _ shapes: ShapeTable, fieldsStart: Int, checkedSize: Int?) {
+    // The encoders may write more than the limits allow. `DocumentLimits` refuses such a record later.
+    assert(checkedSize == nil || (try? RecordCodec.check(bytes.rawSpan, shapes)) != nil)
+    self.bytes = bytes
+    self.shapes = shapes
+    self.fieldsStart = fieldsStart
+    self.checkedSize = checkedSize
   }
 
   /// Copies the references, because spans cannot be borrowed from properties of a class.
