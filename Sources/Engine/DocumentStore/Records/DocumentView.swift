@@ -142,7 +142,7 @@ public struct ValueView: ~Escapable {
     case 3, 4, 5: guard count <= 9 else { return nil }
     case 9: guard count == 17 else { return nil }
     case 11: guard count & 7 == 1 else { return nil }
-    default: guard tag <= 12 else { return nil }
+    default: guard tag <= 13 else { return nil }
     }
   }
 
