@@ -20,6 +20,18 @@ import Testing
     FieldsEncoder.record(of: fields, shapes: shapes)
   }
 
+  /// Gives all maps a shape that may have one, so that all encoders find the same shapes.
+  private func admitShapes(of value: StoredValue, to shapes: ShapeDictionary) {
+    switch value {
+    case .map(let map):
+      for _ in 0..<2 { _ = shapes.id(of: map) }
+      for entry in map.entries { admitShapes(of: entry.value, to: shapes) }
+    case .array(let elements): for element in elements { admitShapes(of: element, to: shapes) }
+    case .pendingTimestamp(_, let previous?): admitShapes(of: previous, to: shapes)
+    default: break
+    }
+  }
+
   /// Writes the fields of each map in random order.
   private struct Shuffler {
     var rng: SeededRNG
@@ -59,10 +71,9 @@ import Testing
     let reference = ReferenceEncoder(shapes: shapes)
     let kinds = (0..<60).map { _ in Values.fields(&rng) }
     var shuffler = Shuffler(rng: rng)
-    for round in 0..<3000 {
+    for round in 0..<600 {
       let fields = round % 3 > 0 ? rng.pick(kinds) : Values.fields(&rng)
-      // The first calls admit all shapes of the fields, so all encoders find the same ones.
-      _ = reference.fields(fields)
+      admitShapes(of: .map(fields), to: shapes)
       let expected = reference.fields(fields)
       try #require(body(record(fields, shapes)) == expected, "round \(round), seed \(seed): \(fields)")
       let encoder = FieldsEncoder(shapes)
@@ -76,7 +87,7 @@ import Testing
   @Test func recordsWithoutShapesFollowTheGrammar() throws {
     var rng = SeededRNG(seed: 99)
     let reference = ReferenceEncoder(shapes: nil)
-    for _ in 0..<1000 {
+    for _ in 0..<300 {
       let fields = Values.fields(&rng)
       let document = StoredDocument(path: place, createTime: .epoch, updateTime: .epoch, fields: fields)
       let expected = reference.fields(fields)
@@ -90,13 +101,13 @@ import Testing
     let reference = ReferenceEncoder(shapes: shapes)
     let text = StoredValue.string(String(repeating: "t", count: length - 1))
     let values: [StoredValue] = [text, .null, .array([text, .null, text]), .array([.null, text])]
-    for first in values {
-      for last in values {
-        let fields = StoredMap([
-          ("a", first), ("b", .map(StoredMap([("x", last), ("y", first)]))), ("c", last),
-        ])
-        for _ in 0..<3 { #expect(body(record(fields, shapes)) == reference.fields(fields)) }
-      }
+    for (first, last) in zip(values, values.reversed()) {
+      let fields = StoredMap([
+        ("a", first), ("b", .map(StoredMap([("x", last), ("y", first)]))), ("c", last),
+      ])
+      admitShapes(of: .map(fields), to: shapes)
+      let expected = reference.fields(fields)
+      for _ in 0..<2 { #expect(body(record(fields, shapes)) == expected) }
     }
   }
 
@@ -131,7 +142,8 @@ import Testing
         writer.dropField(in: inner)
         let isEmpty = writer.isEmpty(inner)
         #expect(isEmpty)
-        writer.drop(inner, in: map)
+        writer.cancel(inner)
+        writer.dropField(in: map)
       }
       #expect(fields == StoredMap([("b", .boolean(true))]))
       #expect(fields?.record?.checkedSize == 3)
@@ -163,7 +175,7 @@ import Testing
     await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<4 {
         group.addTask {
-          (0..<2000).allSatisfy { round in
+          (0..<400).allSatisfy { round in
             let fields = kinds[round % kinds.count]
             return StoredMap(FieldsEncoder.record(of: fields, shapes: shapes)).entries.elementsEqual(
               fields.entries
@@ -188,7 +200,7 @@ import Testing
     var rng = SeededRNG(seed: 5)
     let shapes = empty()
     var checked = 0
-    for _ in 0..<3000 {
+    for _ in 0..<600 {
       let fields = rng.oneIn(2) ? Values.fields(&rng).storable : Values.fields(&rng)
       let written = record(fields, shapes)
       let expected = size(fields, at: place)
@@ -202,7 +214,7 @@ import Testing
       checked += 1
       #expect(size(StoredMap(written), at: place) == expected)
     }
-    #expect(checked > 1000)
+    #expect(checked > 200)
   }
 
   @Test(arguments: [-100, -90, -60, -1, 0, 1, 100])

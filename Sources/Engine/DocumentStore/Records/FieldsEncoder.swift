@@ -7,12 +7,13 @@ import Synchronization
 
 /// Encodes the fields of documents for one store. May be used by any thread.
 package struct FieldsEncoder: Sendable {
-  private let shapes: ShapeDictionary
+  package let shapes: ShapeDictionary
 
-  init(_ shapes: ShapeDictionary) { self.shapes = shapes }
+  package init(_ shapes: ShapeDictionary) { self.shapes = shapes }
 
-  /// Encodes fields that `body` writes into the outermost map. Returns nil if the fields may exceed a limit of
-  /// documents, so that another encoder must find out which. `kind` tells apart documents of different kinds.
+  /// Encodes fields that `body` writes into the outermost map. Returns nil if the fields may exceed a limit
+  /// of documents, so that another encoder must find out which. `kind` tells apart documents of different
+  /// kinds.
   package func encode<Failure: Error>(
     kind: Int = 0, _ body: (inout RecordWriter, RecordWriter.OpenMap) throws(Failure) -> Void
   ) throws(Failure) -> StoredMap? {
@@ -46,6 +47,11 @@ package struct FieldsEncoder: Sendable {
     defer { unsafe writer.pointee.shapes = nil }
     return try unsafe body(&writer.pointee)
   }
+}
+
+extension DocumentStore {
+  /// The encoder for fields that are written to this store.
+  package var fieldsEncoder: FieldsEncoder { FieldsEncoder(indexes.shapes) }
 }
 
 /// A place for one unused writer.

@@ -189,8 +189,8 @@ struct RecordBuffer: ~Copyable {
 @safe
 struct RecordParts: ~Copyable {
   struct Part: BitwiseCopyable {
-    /// Index of the field in its shape. A field that the expected shape lacks has a negative slot: the bitwise
-    /// complement of its index among such fields.
+    /// Index of the field in its shape. A field that the expected shape lacks has a negative slot: the
+    /// bitwise complement of its index among such fields.
     var slot: Int32
     /// Offset of the value.
     var start: UInt32

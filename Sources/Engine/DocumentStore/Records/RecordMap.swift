@@ -9,8 +9,8 @@ final class CheckedRecord: Sendable {
   let bytes: [UInt8]
   let shapes: ShapeTable
   let fieldsStart: Int
-  /// Firestore's size of the fields, without the path and the constant per document, if the fields are known to
-  /// be within the limits of documents. Nil for records that were read.
+  /// Firestore's size of the fields, without the path and the constant per document, if the fields are known
+  /// to be within the limits of documents. Nil for records that were read.
   let checkedSize: Int?
 
   init(_ bytes: [UInt8], _ shapes: ShapeTable) throws(RecordError) {

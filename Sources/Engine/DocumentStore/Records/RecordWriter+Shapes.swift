@@ -73,7 +73,7 @@ extension RecordWriter {
   private mutating func keepParts(_ kept: Set<Int>, _ map: OpenMap) {
     let count = parts.count - map.firstPart
     let end = bytes.count
-    let lengths = (0..<count).map { length($0, map.firstPart, count, end) }
+    let lengths = (0..<count).map { length($0, from: map.firstPart, count: count, end: end) }
     var next = 0
     var start = map.start
     for index in 0..<count {
@@ -107,7 +107,8 @@ extension RecordWriter {
     for place in 0..<count {
       if place > 0 { offsets.append(offset) }
       let name = names[place].utf8.count
-      offset += Self.varintBytes(name) + name + length(index(place), map.firstPart, count, end)
+      offset +=
+        Self.varintBytes(name) + name + length(index(place), from: map.firstPart, count: count, end: end)
     }
     let largest = offsets.last ?? 0
     let code = largest > 0xFFFF ? 2 : largest > 0xFF ? 1 : 0
@@ -122,7 +123,7 @@ extension RecordWriter {
       let nameBytes = name.utf8.count
       bytes.append(varint: nameBytes)
       bytes.append(utf8: name)
-      let length = length(index(place), map.firstPart, count, end)
+      let length = length(index(place), from: map.firstPart, count: count, end: end)
       bytes.prepare(length)
       bytes.appendPrepared(copyOf: Int(parts[map.firstPart + index(place)].start), bytes: length)
       noteName(bytes: nameBytes, isUserName: DocumentLimits.isUserName(name))

@@ -126,7 +126,7 @@ package struct RecordWriter: ~Copyable {
     place = map.place &* 31 &+ slot &+ 1
   }
 
-  /// Drops the last field, of which no value was written, or only the value of a map that ended empty.
+  /// Drops the last field, of which no value was written.
   package mutating func dropField(in map: OpenMap) {
     let part = parts[parts.count - 1]
     bytes.truncate(to: Int(part.start))
@@ -137,11 +137,12 @@ package struct RecordWriter: ~Copyable {
   /// Whether a map has no fields so far.
   package func isEmpty(_ map: OpenMap) -> Bool { parts.count == map.firstPart }
 
-  /// Drops a nested map without fields, together with the field whose value it is.
-  package mutating func drop(_ map: OpenMap, in outer: OpenMap) {
+  /// Removes a nested map that has no fields. The field or element whose value it is remains open.
+  package mutating func cancel(_ map: OpenMap) {
+    assert(parts.count == map.firstPart && otherNames.count == map.firstOtherName)
+    bytes.truncate(to: map.start &- 1)
     size = map.sizeBefore
     depth &-= 1
-    dropField(in: outer)
   }
 
   package mutating func end(_ map: OpenMap) {
@@ -217,6 +218,13 @@ package struct RecordWriter: ~Copyable {
     place = array.place
   }
 
+  /// Drops the last element, of which no value was written.
+  package mutating func dropElement(in array: OpenArray) {
+    let part = parts[parts.count &- 1]
+    assert(parts.count > array.firstPart && bytes.count == Int(part.start))
+    parts.truncate(to: parts.count &- 1)
+  }
+
   package mutating func end(_ array: OpenArray) {
     order.truncate(to: 0)
     writeTable(head: parts.count &- array.firstPart, from: array.start, firstPart: array.firstPart)
@@ -231,15 +239,15 @@ package struct RecordWriter: ~Copyable {
 
   // MARK: Tables
 
-  /// Writes the head and the table of lengths in front of the values from `start` on, and puts the values into
-  /// the order of `order`, unless it is empty.
+  /// Writes the head and the table of lengths in front of the values from `start` on, and puts the values
+  /// into the order of `order`, unless it is empty.
   private mutating func writeTable(head: Int, from start: Int, firstPart: Int) {
     let count = parts.count &- firstPart
     let end = bytes.count
     let last = order.count > 0 ? Int(order[count - 1].slot) : count &- 1
     var longest = 0
     for index in 0..<count where index != last {
-      longest = max(longest, length(index, firstPart, count, end))
+      longest = max(longest, length(index, from: firstPart, count: count, end: end))
     }
     let code = longest > 0xFFFF ? 2 : longest > 0xFF ? 1 : 0
     let head = head << 2 | code
@@ -249,7 +257,7 @@ package struct RecordWriter: ~Copyable {
       bytes.insertGap(headBytes &+ table, at: start)
       setVarint(head, at: start, bytes: headBytes)
       for index in 0..<max(count &- 1, 0) {
-        let number = length(index, firstPart, count, end)
+        let number = length(index, from: firstPart, count: count, end: end)
         bytes.set(number, at: start &+ headBytes &+ index << code, width: 1 << code)
       }
     } else {
@@ -259,7 +267,7 @@ package struct RecordWriter: ~Copyable {
       bytes.appendGap(table)
       for slot in 0..<count {
         let index = Int(order[slot].slot)
-        let number = length(index, firstPart, count, end)
+        let number = length(index, from: firstPart, count: count, end: end)
         bytes.appendPrepared(copyOf: Int(parts[firstPart &+ index].start), bytes: number)
         if slot < count &- 1 { bytes.set(number, at: tableStart &+ slot << code, width: 1 << code) }
       }
@@ -269,7 +277,7 @@ package struct RecordWriter: ~Copyable {
 
   /// The length of a value, in the order of arrival.
   @inline(__always)
-  func length(_ index: Int, _ firstPart: Int, _ count: Int, _ end: Int) -> Int {
+  func length(_ index: Int, from firstPart: Int, count: Int, end: Int) -> Int {
     let start = Int(parts[firstPart &+ index].start)
     return (index &+ 1 < count ? Int(parts[firstPart &+ index &+ 1].start) : end) &- start
   }

@@ -48,8 +48,8 @@ package final class ShapeDictionary: Sendable {
 
   private let state = Locked(State())
   private let origin = ShapeTable.Origin()
-  /// The number of shapes that were ever added. A writer compares it with its snapshot, which it uses without a
-  /// lock as long as both agree.
+  /// The number of shapes that were ever added. A writer compares it with its snapshot, which it uses without
+  /// a lock as long as both agree.
   private let versions = Atomic<Int>(0)
   /// Unused writers of records with these shapes.
   let writers = RecordWriterPool()

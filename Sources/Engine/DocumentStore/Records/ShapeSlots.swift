@@ -1,6 +1,7 @@
 // Finds the slot of a name in a shape, and shapes by their names, without comparing or hashing strings.
 
-/// A name in a form that is cheap to compare. Two names of at most 16 bytes are equal if their keys are equal.
+/// A name in a form that is cheap to compare. Two names of at most 16 bytes are equal if their keys are
+/// equal.
 struct FieldNameKey: BitwiseCopyable {
   static let exactBytesMax = 16
 
