@@ -23,6 +23,12 @@ final class EncodingOptions {
   var convertsKeys: Bool {
     if case .useDefaultKeys = key { false } else { true }
   }
+
+  /// Options for an encoder whose result is not used.
+  static var unused: EncodingOptions {
+    EncodingOptions(
+      date: .timestamp, data: .blob, nonConformingFloat: nil, key: .useDefaultKeys, userInfo: [:])
+  }
 }
 
 final class DecodingOptions {
