@@ -14,11 +14,11 @@ final class RecordValueEncoder: Encoder {
   /// The value must be encoded as a tree. It does not matter who catches this error.
   struct GivesUp: Error {}
 
-  private enum State { case empty, map, array, value, sentinel, omitted }
+  private enum Content { case empty, map, array, value, sentinel, omitted }
 
   /// A value that encodes itself.
   private struct Frame {
-    var state = State.empty
+    var content = Content.empty
     /// Distinguishes this frame from all others of this encoder.
     var serial: Int
     /// Whether this value, or a value around it in the same place, is the document.
@@ -47,27 +47,70 @@ final class RecordValueEncoder: Encoder {
   /// As deep as the tree encoder encodes.
   private static let depthMax = 100
 
-  /// Valid while the outermost value encodes itself.
-  private var writer: UnsafeMutablePointer<RecordWriter>?
+  /// The state that changes.
+  @safe
+  private struct State {
+    /// Valid while the outermost value encodes itself.
+    var writer: UnsafeMutablePointer<RecordWriter>?
+    var frame: Frame
+    var outer: [Frame] = []
+    var lastSerial = 0
+    var arrayDepth = 0
+    var sentinels: [EncodedFields.Sentinel] = []
+    var hasGivenUp = false
+    /// Whether values of the same type as the outermost one will hold several containers open, too.
+    var needsTree = false
+  }
+
+  /// Belongs to this object until its end. The state is not stored in properties, because the exclusivity
+  /// checks of a class would take longer than most of the accesses.
+  private let state: UnsafeMutablePointer<State>
   let firestore: Firestore?
   let userInfo: [CodingUserInfoKey: Any]
-  private var frame: Frame
-  private var outer: [Frame] = []
-  private var lastSerial = 0
-  private var arrayDepth = 0
-  private var sentinels: [EncodedFields.Sentinel] = []
-  private var hasGivenUp = false
-  /// Whether values of the same type as the outermost one will hold several containers open, too.
-  private var needsTree = false
 
   private init(
     _ writer: UnsafeMutablePointer<RecordWriter>, _ map: RecordWriter.OpenMap, in firestore: Firestore?,
     userInfo: [CodingUserInfoKey: Any]
   ) {
-    unsafe self.writer = unsafe writer
+    unsafe state = .allocate(capacity: 1)
+    unsafe state.initialize(to: State(writer: writer, frame: Frame(serial: 0, isDocument: true, map: map)))
     self.firestore = firestore
     self.userInfo = userInfo
-    frame = Frame(serial: 0, isDocument: true, map: map)
+  }
+
+  deinit {
+    unsafe state.deinitialize(count: 1)
+    unsafe state.deallocate()
+  }
+
+  private var writer: UnsafeMutablePointer<RecordWriter>? {
+    get { unsafe state.pointee.writer }
+    set { unsafe state.pointee.writer = unsafe newValue }
+  }
+
+  private var frame: Frame {
+    @inline(__always) get { unsafe state.pointee.frame }
+    @inline(__always) _modify { yield unsafe &state.pointee.frame }
+  }
+
+  private var outer: [Frame] {
+    get { unsafe state.pointee.outer }
+    _modify { yield unsafe &state.pointee.outer }
+  }
+
+  private var arrayDepth: Int {
+    get { unsafe state.pointee.arrayDepth }
+    set { unsafe state.pointee.arrayDepth = newValue }
+  }
+
+  private var sentinels: [EncodedFields.Sentinel] {
+    get { unsafe state.pointee.sentinels }
+    _modify { yield unsafe &state.pointee.sentinels }
+  }
+
+  private var hasGivenUp: Bool {
+    get { unsafe state.pointee.hasGivenUp }
+    set { unsafe state.pointee.hasGivenUp = newValue }
   }
 
   // MARK: Documents
@@ -86,7 +129,7 @@ final class RecordValueEncoder: Encoder {
         // The encoder may outlive this call if the value keeps it. It then has no writer.
         defer { unsafe encoder.writer = nil }
         do { try value.encode(to: encoder) } catch { encoder.giveUp() }
-        if encoder.needsTree { TreeTypes.insert(type) }
+        if unsafe encoder.state.pointee.needsTree { TreeTypes.insert(type) }
         return try encoder.finish()
       }
     }
@@ -95,7 +138,9 @@ final class RecordValueEncoder: Encoder {
   }
 
   private func finish() throws(GivesUp) -> [EncodedFields.Sentinel] {
-    guard !hasGivenUp, outer.isEmpty, frame.state == .map || frame.state == .empty else { throw GivesUp() }
+    guard !hasGivenUp, outer.isEmpty, frame.content == .map || frame.content == .empty else {
+      throw GivesUp()
+    }
     return sentinels.inNameOrder
   }
 
@@ -114,10 +159,11 @@ final class RecordValueEncoder: Encoder {
       let isWithinLimits = unsafe writer?.pointee.isWithinLimits,
       isWithinLimits
     else { return try refuse() }
-    lastSerial += 1
+    unsafe state.pointee.lastSerial += 1
+    let serial = unsafe state.pointee.lastSerial
     let map = isDocument ? frame.map : nil
     outer.append(frame)
-    frame = Frame(serial: lastSerial, isDocument: isDocument, name: name, key: key, map: map)
+    frame = Frame(serial: serial, isDocument: isDocument, name: name, key: key, map: map)
     do { try value.encode(to: self) } catch {
       // The tree encoder gives the same error, after it has undone what the value has written.
       giveUp()
@@ -132,7 +178,7 @@ final class RecordValueEncoder: Encoder {
 
   private func end(_ ended: Frame) throws -> Outcome {
     guard let writer = unsafe writer else { throw GivesUp() }
-    switch ended.state {
+    switch ended.content {
     case .omitted: return .omitted
     case .sentinel: return .computed
     case .value: return .written
@@ -159,10 +205,10 @@ final class RecordValueEncoder: Encoder {
 
   /// Returns the serial number of the frame.
   func beginMap() -> Int {
-    switch frame.state {
+    switch frame.content {
     case .map: break
     case .empty:
-      frame.state = .map
+      frame.content = .map
       if !frame.isDocument, let writer = unsafe writer { frame.map = unsafe writer.pointee.beginMap() }
     default: giveUp()
     }
@@ -170,11 +216,11 @@ final class RecordValueEncoder: Encoder {
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    switch frame.state {
+    switch frame.content {
     case .array: break
     // No document is an array, and no array contains another one directly.
     case .empty where !frame.isDocument && !frame.isElement:
-      frame.state = .array
+      frame.content = .array
       if let writer = unsafe writer { frame.array = unsafe writer.pointee.beginArray() }
       arrayDepth += 1
     default: giveUp()
@@ -188,7 +234,7 @@ final class RecordValueEncoder: Encoder {
 
   /// A container that nothing reads, for values that hold several containers open.
   func abandonedEncoder() -> ValueEncoder {
-    needsTree = true
+    unsafe state.pointee.needsTree = true
     giveUp()
     return ValueEncoder(.unused)
   }
@@ -272,7 +318,7 @@ final class RecordValueEncoder: Encoder {
   func encodeNilSingle(_ serial: Int) {
     guard let writer = unsafe beginSingle(serial), !frame.isDocument else { return giveUp() }
     unsafe writer.pointee.null()
-    frame.state = .value
+    frame.content = .value
   }
 
   func encodeSingle<T: Encodable>(_ value: T, _ serial: Int) throws {
@@ -282,10 +328,10 @@ final class RecordValueEncoder: Encoder {
     if !frame.isDocument {
       switch try unsafe leaf(value, name, to: writer) {
       case .written:
-        frame.state = .value
+        frame.content = .value
         return
       case .sentinel:
-        frame.state = .sentinel
+        frame.content = .sentinel
         return
       case .encodesItself: break
       }
@@ -296,14 +342,14 @@ final class RecordValueEncoder: Encoder {
     let outcome = try encodeItself(value, name: name, key: key, isDocument: isDocument)
     frame.key = key
     switch outcome {
-    case .written: frame.state = isDocument ? .map : .value
-    case .computed: frame.state = .sentinel
-    case .omitted: frame.state = .omitted
+    case .written: frame.content = isDocument ? .map : .value
+    case .computed: frame.content = .sentinel
+    case .omitted: frame.content = .omitted
     }
   }
 
   private func beginSingle(_ serial: Int) -> UnsafeMutablePointer<RecordWriter>? {
-    guard serial == frame.serial, !hasGivenUp, frame.state == .empty, let writer = unsafe writer else {
+    guard serial == frame.serial, !hasGivenUp, frame.content == .empty, let writer = unsafe writer else {
       giveUp()
       return nil
     }
@@ -312,8 +358,8 @@ final class RecordValueEncoder: Encoder {
 
   /// Encodes nothing, because the value wants no field.
   func omit() {
-    guard frame.state == .empty else { return giveUp() }
-    frame.state = .omitted
+    guard frame.content == .empty else { return giveUp() }
+    frame.content = .omitted
   }
 
   /// Writes the value of a type of this module that is asked to encode itself.
@@ -326,7 +372,7 @@ final class RecordValueEncoder: Encoder {
     guard let name, arrayDepth == 0 else { return try refuse() }
     // A value in the place of another one has the same name, which belongs to the path once.
     var names: [String] = []
-    for frame in outer + [frame] where frame.state == .map && !frame.isDocument {
+    for frame in outer + [frame] where frame.content == .map && !frame.isDocument {
       if let name = frame.name { names.append(name) }
     }
     sentinels.append((names + [name], sentinel))

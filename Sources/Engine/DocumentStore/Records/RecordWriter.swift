@@ -41,6 +41,7 @@ package struct RecordWriter: ~Copyable {
   package init() {}
 
   /// A map whose fields are being written.
+  @safe
   package struct OpenMap {
     let start: Int
     let firstPart: Int
@@ -48,9 +49,31 @@ package struct RecordWriter: ~Copyable {
     let place: Int
     /// Size of everything before the map.
     let sizeBefore: Int
-    /// The expected shape.
-    let shape: ShapeSlots?
     let isNested: Bool
+    /// Not retained, because each field of the map uses it. The dictionary keeps every shape as long as it
+    /// exists, and the writer keeps the dictionary, or a snapshot of it, while a map is open.
+    private let expected: Unmanaged<ShapeSlots>?
+
+    fileprivate init(_ writer: borrowing RecordWriter, place: Int, expected: ShapeSlots?, isNested: Bool) {
+      start = writer.bytes.count
+      firstPart = writer.parts.count
+      firstOtherName = writer.otherNames.count
+      self.place = place
+      sizeBefore = writer.size
+      self.isNested = isNested
+      unsafe self.expected = unsafe expected.map { unsafe Unmanaged.passUnretained($0) }
+    }
+
+    /// The expected shape.
+    @inline(__always)
+    var shape: ShapeSlots? { unsafe expected?.takeUnretainedValue() }
+
+    /// The slot of a name in the expected shape; nil if that shape lacks the name.
+    @inline(__always)
+    func slot(of name: String) -> Int? {
+      guard let expected = unsafe expected else { return nil }
+      return unsafe expected._withUnsafeGuaranteedRef { $0.slot(of: name, FieldNameKey(name)) }
+    }
   }
 
   /// An array whose elements are being written.
@@ -105,14 +128,12 @@ package struct RecordWriter: ~Copyable {
   private mutating func openMap(isNested: Bool) -> OpenMap {
     let place = place & (Self.placesMax - 1)
     let id = Int(expected[place]) &- 1
-    return OpenMap(
-      start: bytes.count, firstPart: parts.count, firstOtherName: otherNames.count, place: place,
-      sizeBefore: size, shape: id >= 0 ? snapshot.slots(id) : nil, isNested: isNested)
+    return OpenMap(self, place: place, expected: id >= 0 ? snapshot.slots(id) : nil, isNested: isNested)
   }
 
   /// Begins a field, whose value follows.
   package mutating func field(_ name: String, in map: OpenMap) {
-    if let shape = map.shape, let slot = shape.slot(of: name, FieldNameKey(name)) {
+    if let slot = map.slot(of: name) {
       beginField(slot: slot, in: map)
     } else {
       otherNames.append(name)

@@ -55,41 +55,54 @@ struct FieldNameKey: BitwiseCopyable {
 }
 
 /// The names of a shape as a hash table from name to slot.
-final class ShapeSlots: Sendable {
+///
+/// Ownership: both blocks of memory belong to this object and never change after `init`. Bounds: `keys` has
+/// `count` elements, `table` has `mask + 1`, and the slots in it are below `count`. Arrays would be retained
+/// and released for every name of every document.
+@safe
+final class ShapeSlots: @unchecked Sendable {
+  // Why `@unchecked Sendable` is correct: nothing changes after `init`.
+
   let id: Int
   let names: [String]
-  /// The keys by slot.
-  let keys: [FieldNameKey]
+  let count: Int
   /// The sum of the names' hashes, which does not depend on their order.
   let hash: UInt64
   /// Firestore's size of all names.
   let nameSize: Int
   /// Whether a user's document may have all these names.
   let areUserNames: Bool
+  /// The keys by slot.
+  private let keys: UnsafeMutablePointer<FieldNameKey>
   /// Slots plus one, by hash with linear probing; 0 if a place is empty. At most half of the places are used.
-  private let table: [UInt16]
+  private let table: UnsafeMutablePointer<UInt16>
   private let mask: Int
-
-  var count: Int { keys.count }
 
   init(id: Int, names: [String]) {
     self.id = id
     self.names = names
+    count = names.count
     let keys = names.map { FieldNameKey($0) }
-    self.keys = keys
     hash = keys.reduce(0) { $0 &+ $1.hash }
     nameSize = keys.reduce(0) { $0 + $1.bytes + 1 }
     areUserNames = names.allSatisfy { DocumentLimits.isUserName($0) }
+    unsafe self.keys = .allocate(capacity: max(keys.count, 1))
+    for (slot, key) in keys.enumerated() { unsafe (self.keys + slot).initialize(to: key) }
     var size = 8
     while size < 2 * keys.count { size *= 2 }
     mask = size - 1
-    var table = [UInt16](repeating: 0, count: size)
+    unsafe table = .allocate(capacity: size)
+    unsafe table.initialize(repeating: 0, count: size)
     for (slot, key) in keys.enumerated() {
       var place = Int(truncatingIfNeeded: key.hash) & mask
-      while table[place] != 0 { place = (place + 1) & mask }
-      table[place] = UInt16(slot + 1)
+      while unsafe table[place] != 0 { place = (place + 1) & mask }
+      unsafe table[place] = UInt16(slot + 1)
     }
-    self.table = table
+  }
+
+  deinit {
+    unsafe keys.deallocate()
+    unsafe table.deallocate()
   }
 
   /// The slot of a name; nil if the shape lacks this name.
@@ -97,9 +110,9 @@ final class ShapeSlots: Sendable {
   func slot(of name: String, _ key: FieldNameKey) -> Int? {
     var place = Int(truncatingIfNeeded: key.hash) & mask
     while true {
-      let slot = Int(table[place]) &- 1
+      let slot = unsafe Int(table[place]) &- 1
       guard slot >= 0 else { return nil }
-      if keys[slot].isSame(as: key),
+      if unsafe keys[slot].isSame(as: key),
         key.bytes <= FieldNameKey.exactBytesMax || names[slot].isSameUTF8(as: name)
       {
         return slot

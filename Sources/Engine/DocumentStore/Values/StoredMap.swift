@@ -87,6 +87,8 @@ public struct StoredMap: Sendable {
       }
     }
     set {
+      // Removing an absent field leaves encoded fields encoded.
+      if newValue == nil, let encoded, encoded.value(of: name) == nil { return }
       change { entries in
         let index = entries.position(of: name)
         switch (entries.isName(name, at: index), newValue) {
