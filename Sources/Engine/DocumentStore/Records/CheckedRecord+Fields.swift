@@ -11,7 +11,14 @@ extension StoredMap {
 }
 
 extension CheckedRecord: EncodedFields {
-  var count: Int { RecordMap(self, fieldsStart..<bytes.count).count }
+  /// The bytes of the fields.
+  var fields: Range<Int> { fieldsStart..<bytes.count }
+
+  var count: Int {
+    withSpans { bytes, shapes in
+      RecordLayout(mapIn: bytes, from: fieldsStart, to: bytes.byteCount, shapes: shapes)?.count ?? 0
+    }
+  }
 
   var entries: [StoredMap.Entry] {
     withSpans { bytes, shapeBytes in
@@ -21,12 +28,37 @@ extension CheckedRecord: EncodedFields {
     }
   }
 
-  func value(of name: String) -> StoredValue? { RecordMap(self, fieldsStart..<bytes.count)[name]?.stored }
+  func value(of name: String) -> StoredValue? {
+    var name = name
+    return withSpans { bytes, shapeBytes in
+      let found = name.withUTF8 { name in
+        let name = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(name))
+        return RecordLayout(mapIn: bytes, from: fieldsStart, to: bytes.byteCount, shapes: shapeBytes)?
+          .find(name, in: bytes, shapes: shapeBytes)
+      }
+      guard case .value(let range)? = found else { return nil }
+      return try? RecordDecoder(bytes, shapes, shapeBytes: shapeBytes).value(range, depth: 0)
+    }
+  }
+
+  func value(at path: StoredFieldPath) -> StoredValue? {
+    withSpans { bytes, shapeBytes in
+      let decoder = RecordDecoder(bytes, shapes, shapeBytes: shapeBytes)
+      return (try? decoder.value(at: path.names[...], inMap: fieldsStart..<bytes.byteCount, depth: 0)) ?? nil
+    }
+  }
 
   func isSame(as other: any EncodedFields) -> Bool? {
-    guard let other = other as? CheckedRecord, shapes.origin === other.shapes.origin,
-      bytes[fieldsStart...] == other.bytes[other.fieldsStart...]
-    else { return nil }
-    return true
+    guard let other = other as? CheckedRecord else { return nil }
+    if self === other { return true }
+    let areShapesSame = shapes.origin === other.shapes.origin
+    return withSpans { bytes, shapes in
+      other.withSpans { otherBytes, otherShapes in
+        let comparison = FieldsComparison(
+          FieldsComparison.Side(bytes, shapes: shapes),
+          FieldsComparison.Side(otherBytes, shapes: otherShapes), areShapesSame: areShapesSame)
+        return comparison.areSame(maps: fields, other.fields)
+      }
+    }
   }
 }

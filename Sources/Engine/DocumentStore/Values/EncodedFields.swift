@@ -8,6 +8,8 @@ protocol EncodedFields: AnyObject, Sendable {
   var entries: [StoredMap.Entry] { get }
   /// The decoded value of a field.
   func value(of name: String) -> StoredValue?
+  /// The decoded value at a path; nil if the field is absent or a parent is not a map.
+  func value(at path: StoredFieldPath) -> StoredValue?
   /// Whether both have equal fields. Nil if this cannot be decided without decoding.
   func isSame(as other: any EncodedFields) -> Bool?
 }
