@@ -16,10 +16,11 @@ package enum DocumentLimits {
   /// The maximum number of field transforms per document in one commit.
   static let transformsMax = 500
 
-  /// Checks the final state of a document.
-  package static func check(_ document: StoredDocument) throws(DocumentStoreError) {
+  /// Checks the final state of a document. Returns its size.
+  @discardableResult
+  package static func check(_ document: StoredDocument) throws(DocumentStoreError) -> Int {
     do throws(Refusal) {
-      _ = try bytes(of: document.fields, in: document.path)
+      return try bytes(of: document.fields, in: document.path)
     } catch {
       throw error.error(in: document.path)
     }
@@ -122,8 +123,8 @@ package enum DocumentLimits {
   /// Returns the size of a whole document. Throws if the document or one of its fields exceeds its limit.
   private static func bytes(of fields: StoredMap, in path: DocumentPath) throws(Refusal) -> Int {
     var total = nameBytes(path) + 32
-    if let size = fields.record?.checkedSize {
-      // The encoder has checked everything else.
+    if let size = fields.record?.firestoreBytes {
+      // The encoder, or a walk over the record, has checked everything else.
       total += size
       try require(total, documentBytesMax, "The document")
       return total

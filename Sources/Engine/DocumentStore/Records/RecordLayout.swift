@@ -140,6 +140,8 @@ struct RecordLayout {
 ///
 ///     bytes := count:u32 place:u32{count} shape*          by id; place 0 means no shape
 ///     shape := count:u32 end:u32{count} name*             names sorted by bytes, ends from the first
+///
+/// In front of each shape, as u32, is Firestore's size of its names, or 0 if a name may exceed a limit.
 @usableFromInline
 enum ShapeBytes {
   /// The offset of a shape; 0 if the shape does not exist.
@@ -167,6 +169,17 @@ enum ShapeBytes {
     let start = unsafe slot == 0 ? 0 : shapes.uncheckedNumber(at: ends &+ 4 &* (slot &- 1), width: 4)
     let end = unsafe shapes.uncheckedNumber(at: ends &+ 4 &* slot, width: 4)
     return unsafe Range(uncheckedBounds: (names &+ start, names &+ end))
+  }
+
+  /// Firestore's size of the names; 0 if a name may exceed a limit.
+  @inline(__always)
+  static func nameCost(_ shape: Int, in shapes: RawSpan) -> Int { shapes.number(at: shape - 4, width: 4) }
+
+  /// Whether a name is certainly within the limits for field names.
+  static func isPlainName(_ name: RawSpan) -> Bool {
+    guard name.byteCount > 0, name.byteCount <= RecordCodec.nameBytesMax else { return false }
+    let underscore = UInt8(ascii: "_")
+    return name.byteCount < 2 || name.byte(at: 0) != underscore || name.byte(at: 1) != underscore
   }
 
   static func slot(of name: RawSpan, _ shape: Int, in shapes: RawSpan) -> Int? {

@@ -100,6 +100,7 @@ struct ShapeTable: Sendable {
     bytes.append(littleEndian: UInt32(shapes.count))
     bytes.append(contentsOf: repeatElement(0, count: 4 * shapes.count))
     for case let shape? in shapes {
+      bytes.append(littleEndian: UInt32(shape.slots.areUserNames ? shape.slots.nameSize : 0))
       bytes.overwrite(UInt32(bytes.count), at: 4 + 4 * shape.id)
       bytes.append(littleEndian: UInt32(shape.names.count))
       var end = 0
