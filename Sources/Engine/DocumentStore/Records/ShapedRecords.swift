@@ -28,6 +28,13 @@ package final class ShapedRecords: Sendable {
       path: path, createTime: head.createTime, updateTime: head.updateTime, fields: StoredMap(record))
   }
 
+  /// The outcome of a mutation as the commits of a store compute it.
+  package func outcome(
+    of mutation: Mutation, on base: StoredDocument?, at time: StoredTimestamp
+  ) throws(DocumentStoreError) -> Mutation.Outcome {
+    try mutation.outcome(on: base, at: time, updated: nil, shapes: dictionary)
+  }
+
   /// Whether the map consists of the bytes of a record.
   package static func isRecord(_ fields: StoredMap) -> Bool { fields.record != nil }
 
