@@ -52,6 +52,18 @@ package final class ShapedRecords: Sendable {
     document.fields.record?.collectShapes(into: &ids)
     return ids
   }
+
+  /// The keys that a change from one document to another removes from an index and adds to it.
+  package static func keys(
+    from before: StoredDocument, to after: StoredDocument, _ definition: IndexDefinition
+  ) -> [(key: [UInt8], isAdded: Bool)] {
+    let change = IndexChanges.Change(
+      path: after.path, key: DocumentKey.encode(after.path), before: .document(before), after: after)
+    var keys: [(key: [UInt8], isAdded: Bool)] = []
+    KeyChanges([change], definition).forEach { entry, key in keys.append((Array(copying: key), entry.isAdded))
+    }
+    return keys
+  }
 }
 
 extension StoredDocument {
