@@ -10,6 +10,8 @@ package struct RecordCampaign {
   package enum Kind: String, CaseIterable, Sendable {
     case creations
     case patches
+    /// A patch replaces scalars only, in one pass over the record.
+    case scalarPatches
     case replacements
     case deletions
     case refusals

@@ -124,6 +124,7 @@ struct RecordGenerator {
     case 4:
       // Most often no field changes.
       return .set(document.path, variant(of: document).fields, transforms: Array(transforms.prefix(1)))
+    case 5, 6: return scalarPatch(of: document)
     default:
       var fields = StoredMap()
       let mask = FieldMask((0..<random.below(4)).map { _ in path(in: document) })
@@ -133,6 +134,16 @@ struct RecordGenerator {
       return .patch(
         document.path, fields, mask: mask, transforms: transforms, precondition: precondition(document))
     }
+  }
+
+  /// Replaces some of the top-level fields, mostly by scalars.
+  private mutating func scalarPatch(of document: StoredDocument) -> Mutation {
+    var fields = StoredMap()
+    for (name, value) in document.fields.entries where !name.isEmpty && random.oneIn(3) {
+      fields[name] = random.oneIn(5) ? value : values.value(depth: 0)
+    }
+    let mask = FieldMask(fields.entries.map { StoredFieldPath(unchecked: [$0.name]) })
+    return .patch(document.path, fields, mask: mask)
   }
 
   private mutating func precondition(_ document: StoredDocument) -> Precondition {

@@ -87,6 +87,9 @@ struct RecordRun {
       summary.count(.refusals)
     case (.success(let expected), .success(let found)):
       summary.note(mutation)
+      if case .patch = mutation.change, let document = found.document {
+        summary.count(.scalarPatches, if: ShapedRecords.hasKnownSize(document))
+      }
       try require(found.transformResults == expected.transformResults) {
         "transforms give \(found.transformResults): \(text())"
       }

@@ -133,14 +133,21 @@ public struct Mutation: Sendable, Equatable {
     case .set(let fields, let transforms):
       if !transforms.isEmpty, let shapes, let patch = RecordPatch(fields, shapes) {
         let times = Times(created: created(base, at: time), updated: updated ?? time)
-        if let outcome = outcome(patch, base, times, at: time) { return outcome }
+        if let outcome = outcome(patch, base, times: times, at: time) { return outcome }
       }
       after = fields
     case .patch(let fields, let mask, _):
-      if let base, let shapes, var patch = RecordPatch(base.fields, shapes) {
-        patch.copy(mask.paths, from: fields)
+      if let base, let shapes, let record = base.fields.record, shapes.owns(record.shapes) {
         let times = Times(created: created(base, at: time), updated: updated ?? time)
-        if let outcome = outcome(patch, base, times, at: time) { return outcome }
+        if let outcome = outcome(replacing: fields, mask, of: record, base: base, times: times)
+          ?? outcome(computing: mask, of: record, base: base, times: times, at: time)
+        {
+          return outcome
+        }
+        if var patch = RecordPatch(base.fields, shapes) {
+          patch.copy(mask.paths, from: fields)
+          if let outcome = outcome(patch, base, times: times, at: time) { return outcome }
+        }
       }
       after = (base?.fields ?? StoredMap()).replacing(mask.paths, from: fields)
     }
@@ -164,9 +171,49 @@ public struct Mutation: Sendable, Equatable {
     var updated: StoredTimestamp
   }
 
+  /// The outcome of a patch that replaces scalars of a record. Nil for other patches.
+  private func outcome(
+    replacing fields: StoredMap, _ mask: FieldMask, of record: CheckedRecord, base: StoredDocument,
+    times: Times
+  ) -> Outcome? {
+    guard fields.count == mask.paths.count, !mask.isEmpty, transforms.isEmpty else { return nil }
+    let entries = fields.entries
+    for place in entries.indices {
+      let names = mask.paths[place].names
+      guard names.count == 1, names[0].isSameUTF8(as: entries[place].name) else { return nil }
+    }
+    return outcome(replacing: entries, of: record, base: base, times: times, results: [])
+  }
+
+  /// The outcome of a single transform that replaces a scalar of a record. Nil for other patches.
+  private func outcome(
+    computing mask: FieldMask, of record: CheckedRecord, base: StoredDocument, times: Times,
+    at time: StoredTimestamp
+  ) -> Outcome? {
+    guard mask.isEmpty, transforms.count == 1, let transform = transforms.first,
+      transform.field.names.count == 1, transform.operation.elements == nil
+    else { return nil }
+    let name = transform.field.names[0]
+    let value = transform.operation.value(from: record.value(of: name), at: time)
+    return outcome(replacing: [(name, value)], of: record, base: base, times: times, results: [value])
+  }
+
+  private func outcome(
+    replacing entries: [StoredMap.Entry], of record: CheckedRecord, base: StoredDocument, times: Times,
+    results: [StoredValue]
+  ) -> Outcome? {
+    guard let patch = ScalarPatch(record, entries, created: times.created, updated: times.updated) else {
+      return nil
+    }
+    let document = StoredDocument(
+      path: path, createTime: times.created,
+      updateTime: patch.isUnchanged ? base.updateTime : times.updated, fields: StoredMap(patch.record))
+    return Outcome(document: document, transformResults: results)
+  }
+
   /// The outcome of a patch of a record and the transforms after it. Nil if the patch cannot be written.
   private func outcome(
-    _ patch: RecordPatch, _ base: StoredDocument?, _ times: Times, at time: StoredTimestamp
+    _ patch: RecordPatch, _ base: StoredDocument?, times: Times, at time: StoredTimestamp
   ) -> Outcome? {
     var patch = patch
     let results = transforms.map { patch.apply($0, at: time) }

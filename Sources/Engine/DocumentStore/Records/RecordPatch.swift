@@ -177,7 +177,8 @@ struct RecordPatch {
       names = self.names
       shape = dictionary.id(of: names)
     }
-    var splice = RecordSplice(base: base, source: source, dictionary, count: layout.count + changes.count)
+    var splice = RecordSplice(
+      base: base, source: source, dictionary: dictionary, count: layout.count + changes.count)
     guard collectValues(in: &splice) else { return nil }
     return splice.record(shape: shape, names: names, created: created, updated: updated)
   }

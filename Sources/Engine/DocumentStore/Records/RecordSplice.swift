@@ -22,7 +22,7 @@ struct RecordSplice: ~Copyable {
   private var hasShapesOfBase = true
 
   /// `count` is the expected number of fields.
-  init(base: CheckedRecord, source: CheckedRecord?, _ dictionary: ShapeDictionary, count: Int) {
+  init(base: CheckedRecord, source: CheckedRecord?, dictionary: ShapeDictionary, count: Int) {
     self.base = base
     self.source = source
     self.dictionary = dictionary

@@ -38,6 +38,11 @@ package final class ShapedRecords: Sendable {
   /// Whether the map consists of the bytes of a record.
   package static func isRecord(_ fields: StoredMap) -> Bool { fields.record != nil }
 
+  /// Whether the size of the document's record was computed when it was written.
+  package static func hasKnownSize(_ document: StoredDocument) -> Bool {
+    document.fields.record?.checkedSize != nil
+  }
+
   /// The bytes of the document's record; nil if its fields are not a record.
   package static func bytes(of document: StoredDocument) -> [UInt8]? { document.fields.record?.bytes }
 
