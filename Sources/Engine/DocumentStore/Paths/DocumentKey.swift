@@ -14,10 +14,10 @@ enum DocumentKey {
   /// The keyspace of documents. Other keyspaces hold the store's own data.
   static let keyspace: UInt8 = 0x02
 
-  private static let end: UInt8 = 0x00
-  private static let numeric: UInt8 = 0x01
-  private static let name: UInt8 = 0x02
-  private static let nameEnd: UInt8 = 0x01
+  static let end: UInt8 = 0x00
+  static let numeric: UInt8 = 0x01
+  static let name: UInt8 = 0x02
+  static let nameEnd: UInt8 = 0x01
   private static let zero: UInt8 = 0xFF
   private static let zeroByte: UInt8 = 0
 
@@ -77,7 +77,7 @@ enum DocumentKey {
   static func segmentBytes(_ bytes: RawSpan) -> Int? { segmentEnd(in: bytes, from: 0) }
 
   /// The end of the segment that begins at `start`; nil if no segment begins there.
-  private static func segmentEnd(in key: RawSpan, from start: Int) -> Int? {
+  static func segmentEnd(in key: RawSpan, from start: Int) -> Int? {
     guard start < key.byteCount else { return nil }
     switch key.byte(at: start) {
     case numeric: return start + 9 <= key.byteCount ? start + 9 : nil

@@ -67,6 +67,17 @@ struct RecordLayout {
     guard first + count <= end, count > 0 || first == end else { return nil }
   }
 
+  /// Whether the numbers in the table are as narrow as the largest number allows. In a table of offsets, the
+  /// last number is the largest.
+  func isNarrow(in bytes: RawSpan, hasOffsets: Bool) -> Bool {
+    guard width > 1 else { return true }
+    var largest = 0
+    for index in (hasOffsets ? max(count - 2, 0) : 0)..<max(count - 1, 0) {
+      largest = max(largest, bytes.number(at: table + index * width, width: width))
+    }
+    return largest > (width == 2 ? 0xFF : 0xFFFF)
+  }
+
   // MARK: Values
 
   /// The end of value `index`, which begins at `start`; nil if the value extends past the end of the map or
