@@ -285,11 +285,11 @@ enum NameKey {
     return key
   }
 
-  /// Appends the name key of a document. `documentKey` is the document's own key, which contains the encoded
-  /// path.
-  static func append(_ path: DocumentPath, documentKey: [UInt8], to key: inout [UInt8]) {
-    DocumentKey.append(path.collectionID, to: &key)
-    key.append(copying: documentKey.rawSpan.extracting(droppingFirst: 1))
+  /// Appends the name key of a document. `group` is the encoded collection id. `documentKey` is the
+  /// document's own key, which contains the encoded path.
+  static func append(group: RawSpan, documentKey: RawSpan, to key: inout [UInt8]) {
+    key.append(copying: group)
+    key.append(copying: documentKey.extracting(droppingFirst: 1))
   }
 
   static func prefix(group id: String) -> [UInt8] {

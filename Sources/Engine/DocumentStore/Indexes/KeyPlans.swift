@@ -36,6 +36,8 @@ final class KeyPlans: Sendable {
   /// The encoded id of the collections.
   let group: [UInt8]
   let hasElements: Bool
+  /// Whether a field is the document's id, which is not in records.
+  let hasDocumentID: Bool
   private let known = Locked(Known())
   private static let knownMax = 8
 
@@ -51,6 +53,7 @@ final class KeyPlans: Sendable {
     DocumentKey.append(definition.collectionID, to: &group)
     self.group = group
     hasElements = definition.hasElements
+    hasDocumentID = definition.fields.contains { $0.path == .documentID }
   }
 
   /// The plans for shapes of this database that were used last.

@@ -7,7 +7,11 @@ extension StoredMap {
   init(_ record: CheckedRecord) { self.init(record as any EncodedFields) }
 
   /// The record with the fields of this map; nil if the map consists of entries.
-  var record: CheckedRecord? { encoded as? CheckedRecord }
+  var record: CheckedRecord? {
+    // A cast of an optional is slow, even if the optional is nil.
+    guard let encoded else { return nil }
+    return encoded as? CheckedRecord
+  }
 }
 
 extension CheckedRecord: EncodedFields {
