@@ -310,6 +310,9 @@ enum NameKey {
     let last = segments.count - 2
     return stride(from: 0, to: last, by: 2).contains { segments[$0].isSameUTF8(as: segments[last]) }
   }
+
+  /// The collection id of a document that is below a document of a collection with an equal id; else nil.
+  static func nestedID(_ path: DocumentPath) -> String? { isNested(path) ? path.collectionID : nil }
 }
 
 /// Keys as the trees store them, with at most 768 bytes.

@@ -99,9 +99,9 @@ final class IndexSet: Sendable {
     }
 
     /// Updates the counts for a name. `more` is 1 if the name was added, -1 if it was removed, and 0
-    /// otherwise.
-    mutating func count(_ key: RawSpan, of path: DocumentPath, more: Int) {
-      if more != 0, NameKey.isNested(path) { countNested(path.collectionID, more) }
+    /// otherwise. `nestedID` is the collection id of a nested document.
+    mutating func count(_ key: RawSpan, nestedID: String?, more: Int) {
+      if more != 0, let nestedID { countNested(nestedID, more) }
       if StoredKey.isLong(key) { truncatedCount += more }
     }
 
@@ -332,15 +332,7 @@ extension IndexSet.State {
   }
 
   mutating func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
-    if names != nil {
-      do throws(DocumentStoreError) {
-        try note.names.forEach { entry, key throws(DocumentStoreError) in
-          try names?.apply(note.changes[entry.place], key, ordinal: ordinals[entry.place])
-        }
-      } catch {
-        names = nil
-      }
-    }
+    if names != nil { applyNames(note.names, ordinals) { NameKey.nestedID(note.changes[$0].path) } }
     var lost = Set<UInt32>()
     // Modify in place, because a second reference to a tree would cause a copy of each changed node.
     for place in indexes.indices where note.concerns(indexes[place].definition) {
@@ -352,6 +344,18 @@ extension IndexSet.State {
     for number in building.indices where note.concerns(building[number].definition) {
       let keys = note.keys(for: building[number].id, building[number].definition)
       building[number].apply(keys, ordinals)
+    }
+  }
+
+  /// Applies the changes of the name index. `nestedID` returns the collection id of a nested document, given
+  /// the place of its change.
+  mutating func applyNames(_ keys: KeyChanges, _ ordinals: [UInt32], nestedID: (Int) -> String?) {
+    do throws(DocumentStoreError) {
+      try keys.forEach { entry, key throws(DocumentStoreError) in
+        try names?.apply(entry, key, ordinal: ordinals[entry.place], nestedID: nestedID(entry.place))
+      }
+    } catch {
+      names = nil
     }
   }
 }
@@ -382,19 +386,11 @@ extension OrderedIndex {
 
 extension IndexSet.NameTree {
   mutating func apply(
-    _ change: IndexChanges.Change, _ key: RawSpan, ordinal: UInt32
+    _ entry: KeyChanges.Entry, _ key: RawSpan, ordinal: UInt32, nestedID: String?
   ) throws(DocumentStoreError) {
-    let isThere: Bool
-    let wasThere: Bool
-    if change.after != nil {
-      isThere = true
-      wasThere = try tree.insert(key, ordinal) != nil
-    } else {
-      isThere = false
-      wasThere = try tree.remove(key) != nil
-    }
-    count(key, of: change.path, more: (isThere ? 1 : 0) - (wasThere ? 1 : 0))
-    guard truncatedCount >= 0, nested(change.path.collectionID) >= 0 else {
+    let wasThere = entry.isAdded ? try tree.insert(key, ordinal) != nil : try tree.remove(key) != nil
+    count(key, nestedID: nestedID, more: (entry.isAdded ? 1 : 0) - (wasThere ? 1 : 0))
+    guard truncatedCount >= 0, nestedID.map({ nested($0) >= 0 }) ?? true else {
       throw DocumentStoreError(
         .corrupted(Damage(file: "", offset: 0, expected: "counts of names", found: "a negative count")))
     }
@@ -403,7 +399,7 @@ extension IndexSet.NameTree {
 
 extension ManagedIndex {
   /// Applies the key changes to the index. Returns false if the index could not be updated.
-  fileprivate mutating func apply(_ keys: KeyChanges, _ ordinals: [UInt32]) -> Bool {
+  mutating func apply(_ keys: KeyChanges, _ ordinals: [UInt32]) -> Bool {
     guard !keys.isUnknown else { return false }
     do throws(DocumentStoreError) {
       try keys.forEach { entry, key throws(DocumentStoreError) in
@@ -427,60 +423,5 @@ extension IndexSet.Building {
       if StoredKey.isLong(key) { longKeys += entry.isAdded ? 1 : -1 }
     }
     numbers.add(keys.numbers)
-  }
-}
-
-// MARK: WAL replay
-//
-// When a store is opened, the WAL after the checkpoint is applied to the indexes:
-//
-//   1. look up the recovered changes in WAL order, and group them into parts.
-//   2. decode the indexed fields of the parts in parallel, and compute their keys.
-//   3. apply the keys to the trees, one part at a time.
-//   4. build trees in parallel, if all their documents are in the WAL (RecoveredTrees).
-
-extension IndexSet {
-  /// Loads the checkpoint's indexes, and applies all commits that follow the checkpoint in the WAL.
-  func catchUp(with store: ByteStore) throws(ByteStoreError) {
-    load(from: store.checkpoint, path: store.path)
-    shapes.catchUp(with: store)
-    let indexes = state.withLock { state in
-      state.indexes.map { RecoveredParts.Index(id: $0.id, definition: $0.definition) }
-    }
-    var recovered = RecoveredParts(indexes, shapes.table)
-    let trees = store.isCheckpointEmpty ? state.withLock { RecoveredTrees($0) } : nil
-    try store.forEachRecoveredChange { change throws(ByteStoreError) in
-      recovered.add(change)
-      if recovered.isFull { apply(recovered.take(), trees) }
-    }
-    apply(recovered.take(), trees)
-    state.withLock { trees?.finish(&$0) }
-  }
-
-  /// Replaces all trees with those of another set, which belongs to a newer state of the same store. Builds
-  /// that are running are useless afterwards.
-  func adopt(_ other: IndexSet) {
-    let newer = other.state.withLock { $0 }
-    state.withLock { state in
-      state.names = newer.names
-      state.indexes = newer.indexes
-      state.lost = newer.lost
-      state.failedRebuilds = newer.failedRebuilds
-      state.unbuildable = newer.unbuildable
-      state.nextID = max(state.nextID, newer.nextID)
-      for place in state.building.indices { state.building[place].isInvalidated = true }
-    }
-  }
-
-  private func apply(_ parts: [RecoveredDocuments], _ trees: RecoveredTrees?) {
-    state.withLock { state in
-      for part in parts {
-        if let trees {
-          trees.add(part.changes, part.ordinals, state: &state)
-        } else {
-          state.apply(part.changes, part.ordinals)
-        }
-      }
-    }
   }
 }
