@@ -240,10 +240,8 @@ final class IndexSet: Sendable {
     for (id, definition) in building { _ = note.keys(for: id, definition) }
     // Load pages now, so that no disk read happens while the lock of the key directory is held. Ignore
     // failures here; `apply` handles them.
-    if let names { note.names.forEach { _, key in try? names.load(leafOf: key) } }
-    for index in indexes {
-      note.keys(for: index.id, index.definition).forEach { _, key in try? index.tree.load(leafOf: key) }
-    }
+    if let names { names.load(leavesOf: note.names) }
+    for index in indexes { index.tree.load(leavesOf: note.keys(for: index.id, index.definition)) }
   }
 
   func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
@@ -371,6 +369,12 @@ extension IndexChanges {
 }
 
 extension OrderedIndex {
+  /// Loads the leaves of changed keys, as far as they can be read.
+  fileprivate func load(leavesOf keys: KeyChanges) {
+    guard !isLoaded else { return }
+    keys.forEach { _, key in try? load(leafOf: key) }
+  }
+
   /// Reads every page.
   var isDamaged: Bool {
     do throws(DocumentStoreError) {
