@@ -110,6 +110,8 @@ public final class Firestore: NSObject, Sendable {
 
   /// Returns the client of the open database. Throws `failedPrecondition` if the instance was terminated.
   func livingClient() throws -> any FirestoreClient {
+    // Nearly every call finds the client, and does not need the settings.
+    if let existing = state.withLock({ $0.client }) { return existing }
     while true {
       let (existing, isTerminated, settings) = state.withLock { ($0.client, $0.isTerminated, $0.settings) }
       if let existing { return existing }
