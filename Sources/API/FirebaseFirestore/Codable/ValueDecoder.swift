@@ -46,7 +46,7 @@ final class ValueDecoder: Decoder {
   /// Returns `decoder` if it is a decoder of this class. Costs less than a cast.
   static func of(_ decoder: any Decoder) -> ValueDecoder? {
     func opened<Opened: Decoder>(_ decoder: Opened) -> ValueDecoder? {
-      Opened.self == ValueDecoder.self ? same(decoder) : nil
+      Opened.self == ValueDecoder.self ? same(decoder, as: ValueDecoder.self) : nil
     }
     return opened(decoder)
   }
