@@ -79,8 +79,8 @@ final class LookupOrder: Sendable {
   /// Whether a longer order should be recorded for the same type.
   fileprivate var isOutgrown: Bool { outgrown.load(ordering: .relaxed) }
 
-  /// Notes that a decoder looked up more fields than this order contains. This happens if the recorded decoding
-  /// ended with an error.
+  /// Notes that a decoder looked up more fields than this order contains. This happens if the recorded
+  /// decoding ended with an error.
   func noteOutgrown() {
     if retries.load(ordering: .relaxed) < Self.retriesMax { outgrown.store(true, ordering: .relaxed) }
   }
