@@ -341,6 +341,15 @@ package final class ByteStore: Sendable {
     return try keys.map { key throws(ByteStoreError) in try value(for: key) }
   }
 
+  /// The hash function of the keys in `lookUp`.
+  package var keyHash: KeyHash { table.hash }
+
+  /// Looks up keys and reads their values. A commit that changes these keys can reuse the lookups.
+  package func lookUp(_ keys: [KeyRequest]) throws(ByteStoreError) -> KeyLookups {
+    try checkReadable()
+    return try table.lookUp(keys)
+  }
+
   /// Calls `body` with the borrowed value of a key; returns nil if the key does not exist.
   package func withValue<Result>(
     for key: [UInt8], _ body: (RawSpan) -> Result

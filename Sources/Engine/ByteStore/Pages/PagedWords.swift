@@ -35,6 +35,12 @@ package struct PagedWords: Sendable {
     set { chunks[page >> Self.chunkBits][page & Self.pageInChunkMask][word] = newValue }
   }
 
+  /// Changes the words of a page in place. A series of changes then finds the page only once.
+  @inline(__always)
+  mutating func change(page: Int, _ body: (inout [UInt64]) -> Void) {
+    body(&chunks[page >> Self.chunkBits][page & Self.pageInChunkMask])
+  }
+
   func words(ofPage page: Int) -> [UInt64] { chunks[page >> Self.chunkBits][page & Self.pageInChunkMask] }
 
   mutating func setWords(_ words: [UInt64], ofPage page: Int) {
