@@ -1,21 +1,77 @@
 // The document changes of one commit.
 //
 // They are part of the commit's note, which the byte store keeps and passes back when it applies the commit.
+// The commit order, the history and the listeners refer to the same changes.
 
 import ByteStore
 
 /// The change of one commit to one document.
 struct CommitChange: Sendable {
-  let path: DocumentPath
-  let key: [UInt8]
-  /// The state of the document after all earlier commits; nil if it does not exist. Nil also if no index or
-  /// listener needs this state; then `isBeforeKnown` is false.
-  let before: StoredDocument?
-  let isBeforeKnown: Bool
-  var after: StoredDocument?
-  var recordBytes = 0
+  enum Before: Sendable {
+    case none
+    case document(StoredDocument)
+    /// The old record is damaged, or it was not read because no index or listener needs it.
+    case unknown
 
-  var isNone: Bool { isBeforeKnown && before == after }
+    @inline(__always)
+    var isNone: Bool { if case .none = self { true } else { false } }
+  }
+
+  let path: DocumentPath
+  /// The document's key in the store.
+  let key: [UInt8]
+  /// The state of the document after all earlier commits.
+  let before: Before
+  var after: StoredDocument?
+  /// The size of the new record.
+  var recordBytes = 0
+  /// The lookup of the key before the commit.
+  var lookup = KeyLookup.none
+  /// The update time of the state that the commit replaces, even if its fields are unknown.
+  private let timeBefore: StoredTimestamp?
+
+  init(path: DocumentPath, key: [UInt8], before: Before, after: StoredDocument?) {
+    self.path = path
+    self.key = key
+    self.before = before
+    self.after = after
+    if case .document(let document) = before { timeBefore = document.updateTime } else { timeBefore = nil }
+  }
+
+  /// `before` is nil if the document did not exist, or if its state is not known.
+  init(
+    path: DocumentPath, key: [UInt8], before: StoredDocument?, isBeforeKnown: Bool, after: StoredDocument?,
+    recordBytes: Int = 0
+  ) {
+    self.path = path
+    self.key = key
+    if !isBeforeKnown || before.map(\.isDamaged) == true {
+      self.before = .unknown
+    } else {
+      self.before = before.map { .document($0) } ?? .none
+    }
+    self.after = after
+    self.recordBytes = recordBytes
+    timeBefore = before?.updateTime
+  }
+
+  var isBeforeKnown: Bool { if case .unknown = before { false } else { true } }
+
+  /// True if the document existed before and still exists.
+  var isUpdate: Bool {
+    if case .document = before, after != nil { true } else { false }
+  }
+
+  var isNone: Bool {
+    switch before {
+    case .none: return after == nil
+    case .unknown: return false
+    case .document(let document):
+      // Most changes have another update time, which is cheaper to compare than the fields.
+      guard let after, after.updateTime == document.updateTime else { return false }
+      return after == document
+    }
+  }
 
   /// Returns the update time: usually the commit time. If the replaced version already has this time or a
   /// later one, the result is one microsecond after that version's time. Such a version may come from a
@@ -23,7 +79,7 @@ struct CommitChange: Sendable {
   /// this same commit placed the document, equal times are allowed.
   func updateTime(at time: StoredTimestamp) -> StoredTimestamp {
     var new = time
-    if let old = before?.updateTime, old >= new { new = Self.next(old) ?? time }
+    if let old = timeBefore, old >= new { new = Self.next(old) ?? time }
     if let placed = after?.updateTime, placed > new { new = Self.next(placed) ?? time }
     return new
   }
@@ -32,48 +88,40 @@ struct CommitChange: Sendable {
   private static func next(_ time: StoredTimestamp) -> StoredTimestamp? {
     StoredTimestamp(microseconds: time.microseconds + 1)
   }
-
-  var indexChange: IndexChanges.Change {
-    IndexChanges.Change(path: path, key: key, before: indexChangeBefore, after: after)
-  }
-
-  private var indexChangeBefore: IndexChanges.Before {
-    guard isBeforeKnown, before?.fields != StoredDocument.damagedFields else { return .unknown }
-    return before.map { .document($0) } ?? .none
-  }
 }
 
 /// The change of a published commit to one document, for listeners.
 struct PublishedChange: Sendable {
   let path: DocumentPath
   let key: [UInt8]
-  let before: IndexChanges.Before
+  let before: CommitChange.Before
   let after: StoredDocument?
   /// The approximate size of this change in memory, in bytes.
   let bytes: Int
+
+  init(_ change: CommitChange) {
+    path = change.path
+    key = change.key
+    before = change.before
+    after = change.after
+    bytes = change.key.count + 2 * change.recordBytes + 200
+  }
 }
 
 /// The note that this module attaches to a commit. The byte store passes it back when it applies the commit.
 final class CommitEffects: CommitNote {
   let time: StoredTimestamp
   let indexChanges: IndexChanges
-  private let recordBytes: [Int]
   /// The ids of the shapes that the commit defines. These definitions are its first operations.
   let shapes: [Int]
 
   init(_ time: StoredTimestamp, _ changes: [CommitChange], shapes: [Int]) {
     self.time = time
     self.shapes = shapes
-    indexChanges = IndexChanges(changes.map(\.indexChange))
-    recordBytes = changes.map(\.recordBytes)
+    indexChanges = IndexChanges(changes)
   }
 
-  var changes: [IndexChanges.Change] { indexChanges.changes }
+  var changes: [CommitChange] { indexChanges.changes }
 
-  func published(_ place: Int) -> PublishedChange {
-    let change = changes[place]
-    return PublishedChange(
-      path: change.path, key: change.key, before: change.before, after: change.after,
-      bytes: change.key.count + 2 * recordBytes[place] + 200)
-  }
+  func published(_ place: Int) -> PublishedChange { PublishedChange(changes[place]) }
 }

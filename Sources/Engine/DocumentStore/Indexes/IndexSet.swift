@@ -231,18 +231,25 @@ final class IndexSet: Sendable {
   // MARK: Commits
 
   func prepare(_ note: IndexChanges) {
-    let (names, indexes, building) = state.withLock { state in
-      (
-        state.names?.tree, state.indexes.filter { note.concerns($0.definition) },
-        state.building.map { ($0.id, $0.definition) }.filter { note.concerns($0.1) }
-      )
+    // Copies only what is needed, because a copy of an index or a building retains all of its parts.
+    var trees: [(id: UInt32, definition: IndexDefinition, tree: OrderedIndex)] = []
+    var building: [(id: UInt32, definition: IndexDefinition)] = []
+    let names = state.withLock { state in
+      for place in state.indexes.indices where note.concerns(state.indexes[place].definition) {
+        trees.append(
+          (state.indexes[place].id, state.indexes[place].definition, state.indexes[place].tree))
+      }
+      for place in state.building.indices where note.concerns(state.building[place].definition) {
+        building.append((state.building[place].id, state.building[place].definition))
+      }
+      return state.names?.tree
     }
     for (id, definition) in building { _ = note.keys(for: id, definition) }
     // Load pages now, so that no disk read happens while the lock of the key directory is held. Ignore
     // failures here; `apply` handles them.
     if let names { note.names.forEach { _, key in try? names.load(leafOf: key) } }
-    for index in indexes {
-      note.keys(for: index.id, index.definition).forEach { _, key in try? index.tree.load(leafOf: key) }
+    for (id, definition, tree) in trees {
+      note.keys(for: id, definition).forEach { _, key in try? tree.load(leafOf: key) }
     }
   }
 
@@ -335,7 +342,8 @@ extension IndexSet.State {
     if names != nil {
       do throws(DocumentStoreError) {
         try note.names.forEach { entry, key throws(DocumentStoreError) in
-          try names?.apply(note.changes[entry.place], key, ordinal: ordinals[entry.place])
+          try names?.apply(
+            key, isAdded: entry.isAdded, ordinal: ordinals[entry.place], path: note.path(entry.place))
         }
       } catch {
         names = nil
@@ -381,20 +389,14 @@ extension OrderedIndex {
 }
 
 extension IndexSet.NameTree {
+  /// Adds or removes the name of the document at `path`.
   mutating func apply(
-    _ change: IndexChanges.Change, _ key: RawSpan, ordinal: UInt32
+    _ key: RawSpan, isAdded: Bool, ordinal: UInt32, path: DocumentPath
   ) throws(DocumentStoreError) {
-    let isThere: Bool
-    let wasThere: Bool
-    if change.after != nil {
-      isThere = true
-      wasThere = try tree.insert(key, ordinal) != nil
-    } else {
-      isThere = false
-      wasThere = try tree.remove(key) != nil
-    }
-    count(key, of: change.path, more: (isThere ? 1 : 0) - (wasThere ? 1 : 0))
-    guard truncatedCount >= 0, nested(change.path.collectionID) >= 0 else {
+    let wasThere = isAdded ? try tree.insert(key, ordinal) != nil : try tree.remove(key) != nil
+    guard wasThere != isAdded else { return }
+    count(key, of: path, more: isAdded ? 1 : -1)
+    guard truncatedCount >= 0, !NameKey.isNested(path) || nested(path.collectionID) >= 0 else {
       throw DocumentStoreError(
         .corrupted(Damage(file: "", offset: 0, expected: "counts of names", found: "a negative count")))
     }

@@ -37,6 +37,18 @@ package struct FieldsEncoder: Sendable {
     }
   }
 
+  /// Returns the record of fields; nil if the fields may exceed a limit of documents.
+  static func recordWithinLimits(of fields: StoredMap, shapes: ShapeDictionary) -> CheckedRecord? {
+    FieldsEncoder(shapes).withWriter { writer in
+      writer.stopsAtLimits = true
+      defer { writer.stopsAtLimits = false }
+      let map = writer.begin()
+      writer.endFields(fields, map)
+      let record = writer.finish()
+      return record.checkedSize == nil ? nil : record
+    }
+  }
+
   private func withWriter<Result, Failure: Error>(
     _ body: (inout RecordWriter) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -132,8 +144,12 @@ extension RecordWriter {
     case .pendingTimestamp(let time, let previous):
       let sizeBefore = beginPendingTimestamp(time)
       if let previous {
-        if case .pendingTimestamp = previous { noteViolation() }
-        self.value(previous)
+        if case .pendingTimestamp = previous {
+          noteViolation()
+          if !stopsAtLimits { self.value(previous) }
+        } else {
+          self.value(previous)
+        }
       }
       endPendingTimestamp(sizeBefore)
     case .string(let value): string(value)
@@ -144,12 +160,13 @@ extension RecordWriter {
     case .vector(let value): vector(value)
     case .map(let fields):
       let map = beginMap()
-      endFields(fields, map)
+      endFields(isTooDeep ? StoredMap() : fields, map)
     }
   }
 
   private mutating func array(_ elements: [StoredValue]) {
     let array = beginArray()
+    let elements = isTooDeep ? [] : elements
     unsafe elements.withUnsafeBufferPointer { elements in
       for place in elements.indices {
         element(in: array)

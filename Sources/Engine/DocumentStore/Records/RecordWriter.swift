@@ -33,6 +33,8 @@ package struct RecordWriter: ~Copyable {
   /// A field was written twice, so `size` is too large.
   private var isSizeUnknown = false
   private var violatesLimits = false
+  /// Whether values beyond the limits are left out. Recursion is then bounded by the limit on the depth.
+  var stopsAtLimits = false
   /// For each place, the id plus one of the last map there. A place is a hash of the names on the way to the
   /// map, by which maps of one kind find their last shape.
   private var expected = [UInt16](repeating: 0, count: placesMax)
@@ -223,6 +225,9 @@ package struct RecordWriter: ~Copyable {
     parts.truncate(to: array.firstPart)
     depth &-= 1
   }
+
+  /// Whether the content of the map or array that has just begun is left out.
+  var isTooDeep: Bool { stopsAtLimits && depth > DocumentLimits.depthMax }
 
   private mutating func enter() {
     depth &+= 1

@@ -95,6 +95,9 @@ package final class ShapeDictionary: Sendable {
     if state.count != versions.load(ordering: .relaxed) { versions.store(state.count, ordering: .releasing) }
   }
 
+  /// Whether any commit may have to define a shape.
+  var isDefinitionDue: Bool { state.withLock { !$0.definitionsDue.isEmpty } }
+
   /// The shapes among `ids` that a commit must define.
   func definitionsDue(for ids: Set<Int>) -> [Shape] {
     state.withLock { state in
