@@ -110,8 +110,8 @@ final class ShapeSlots: Sendable {
 
 /// The shapes of a database at one point in time, found by their names. Immutable.
 final class ShapeSnapshot: Sendable {
-  /// A snapshot without shapes.
-  static let empty = ShapeSnapshot(.empty, version: 0)
+  /// The snapshot of no dictionary. Its version differs from that of every dictionary.
+  static let empty = ShapeSnapshot(.empty, version: -1)
 
   let table: ShapeTable
   /// Changes whenever the dictionary gets a shape.
