@@ -59,8 +59,13 @@ struct LockedTests {
 
   private func checkLayout<State: Equatable & Sendable>(of first: State, _ second: State) {
     let storage = LockStorage.make(first)
-    let place = UnsafeRawPointer(storage.changed) - UnsafeRawPointer(storage.part)
-    #expect(place == MemoryLayout<LockedPart<State>>.offset(of: \.changed), "\(State.self)")
+    let head = UnsafeRawPointer(storage.head)
+    #expect(UnsafeRawPointer(storage.mutex) - head == MemoryLayout<LockHead>.offset(of: \.mutex))
+    #expect(UnsafeRawPointer(storage.changed) - head == MemoryLayout<LockHead>.offset(of: \.changed))
+    // The state is behind the head, and aligned.
+    let place = UnsafeRawPointer(storage.state)
+    #expect(place - head >= MemoryLayout<LockHead>.size, "\(State.self)")
+    #expect(UInt(bitPattern: place) % UInt(MemoryLayout<State>.alignment) == 0, "\(State.self)")
     let state = Locked(first)
     let thread = WorkerThread {
       for _ in 0..<1000 { state.withLock { $0 = first } }

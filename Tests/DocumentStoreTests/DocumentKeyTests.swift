@@ -32,6 +32,22 @@ import Testing
     #expect(paths.filter { DocumentKey.decode(DocumentKey.encode($0)) != $0 } == [])
   }
 
+  /// Most keys are written in one pass; all others are appended segment by segment.
+  @Test func aKeyConsistsOfItsSegments() throws {
+    var rng = SeededRNG(seed: 2)
+    let odd = Names.odd + Names.numeric + ["_", "__", "__id", "___", "_a", "plain", "twenty characters ab"]
+    var paths = (0..<2000).map { _ in DocumentPath.any(&rng) }
+    for name in odd {
+      for other in odd { paths += [try? DocumentPath([name, other, "c", name])].compactMap { $0 } }
+    }
+    let wrong = paths.filter { path in
+      var key = [DocumentKey.keyspace]
+      DocumentKey.append(path, to: &key)
+      return DocumentKey.encode(path) != key
+    }
+    #expect(wrong == [])
+  }
+
   @Test func longestPathsHaveStorableKeys() throws {
     let zeros = String(repeating: "\0", count: 1500)
     let longest = [

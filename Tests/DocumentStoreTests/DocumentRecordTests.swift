@@ -57,48 +57,77 @@ import Testing
 
   /// How a map of a record differs from its decoded form.
   private func differences(_ map: RecordMap, _ fields: StoredMap) -> [String] {
-    guard map.count == fields.count else { return ["\(map.count) fields instead of \(fields.count)"] }
+    let found = RecordFields(map)
+    guard map.count == fields.count, found.count == fields.count else {
+      return ["\(map.count) fields instead of \(fields.count)"]
+    }
     var wrong: [String] = []
-    var dictionary: [String: StoredValue] = [:]
     for (index, (name, value)) in fields.entries.enumerated() {
-      let found = map.name(at: index)
-      if !found.isSameUTF8(as: name) {
-        wrong.append("the name \(found.debugDescription) instead of \(name.debugDescription)")
+      if !found.name(at: index).isSameUTF8(as: name) {
+        wrong.append("the name \(found.name(at: index).debugDescription) instead of \(name.debugDescription)")
       }
       if RecordFields(map).position(of: name) != index {
         wrong.append("\(name.debugDescription) is not at position \(index)")
       }
-      wrong += differences(map.value(at: index), value)
-      dictionary[name] = value
+      wrong += differences(found.value(at: index), value)
+      if let location = found.find(name) {
+        wrong += differences(found, location, value)
+      } else {
+        wrong.append("\(name.debugDescription) is not found")
+      }
     }
-    if map.dictionary({ $0.stored }) != dictionary { wrong.append("another dictionary than \(dictionary)") }
+    if !isConverted(map.dictionary { $0 }, .map(fields)) {
+      wrong.append("another dictionary than \(fields)")
+    }
+    return wrong
+  }
+
+  private func differences(
+    _ fields: RecordFields, _ location: ValueLocation, _ value: StoredValue
+  ) -> [String] {
+    var wrong: [String] = []
+    var (string, integer, double): (String?, Int64?, Double?)
+    var (boolean, timestamp): (Bool?, StoredTimestamp?)
+    switch value {
+    case .string(let text): string = text
+    case .integer(let number): integer = number
+    case .double(let number): double = number
+    case .boolean(let flag): boolean = flag
+    case .timestamp(let time): timestamp = time
+    case .null, .pendingTimestamp, .bytes, .reference, .geoPoint, .vector, .array, .map: break
+    }
+    if fields.string(at: location) != string { wrong.append("another string: \(value)") }
+    if fields.integer(at: location) != integer { wrong.append("another integer: \(value)") }
+    if location.boolean != boolean { wrong.append("another boolean: \(value)") }
+    if fields.double(at: location)?.bitPattern != double?.bitPattern {
+      wrong.append("another double: \(value)")
+    }
+    if fields.timestamp(at: location) != timestamp { wrong.append("another timestamp: \(value)") }
+    let isNull = if case .pendingTimestamp = value { true } else { value == .null }
+    if location.isNull != isNull { wrong.append("is null: \(location.isNull), \(value)") }
+    if fields.value(at: location).stored != value { wrong.append("another value at its location: \(value)") }
     return wrong
   }
 
   private func differences(_ found: RecordValue, _ value: StoredValue) -> [String] {
     var wrong: [String] = []
     if found.stored != value { wrong.append("\(found.stored) instead of \(value)") }
-    var (string, integer, double): (String?, Int64?, Double?)
-    var boolean: Bool?
     var (strings, integers, doubles): ([String]?, [Int64]?, [Double]?)
     switch value {
-    case .string(let text): string = text
-    case .integer(let number): integer = number
-    case .double(let number): double = number
-    case .boolean(let flag): boolean = flag
-    case .map(let map): if let found = found.map { wrong += differences(found, map) }
+    case .map(let map):
+      if let found = found.map { wrong += differences(found, map) } else { wrong.append("no map: \(value)") }
     case .array(let elements):
-      if found.elements?.count != elements.count { wrong.append("another number of elements: \(value)") }
+      if !found.isArray || found.elements?.count != elements.count {
+        wrong.append("another number of elements: \(value)")
+      }
       for (found, element) in zip(found.elements ?? [], elements) { wrong += differences(found, element) }
       strings = all(elements) { if case .string(let text) = $0 { text } else { nil } }
       integers = all(elements) { if case .integer(let number) = $0 { number } else { nil } }
       doubles = all(elements) { if case .double(let number) = $0 { number } else { nil } }
-    case .null, .timestamp, .pendingTimestamp, .bytes, .reference, .geoPoint, .vector: break
+    case .null, .boolean, .integer, .double, .timestamp, .pendingTimestamp, .string, .bytes, .reference,
+      .geoPoint, .vector:
+      break
     }
-    if found.string != string { wrong.append("another string: \(value)") }
-    if found.integer != integer { wrong.append("another integer: \(value)") }
-    if found.boolean != boolean { wrong.append("another boolean: \(value)") }
-    if found.double?.bitPattern != double?.bitPattern { wrong.append("another double: \(value)") }
     if found.strings != strings { wrong.append("other strings: \(value)") }
     if found.integers != integers { wrong.append("other integers: \(value)") }
     if found.doubles?.map(\.bitPattern) != doubles?.map(\.bitPattern) {
@@ -143,5 +172,24 @@ import Testing
       if UTF8Check.isValid(bytes.rawSpan) != isValid { wrong.append(bytes.hexadecimal) }
     }
     #expect(wrong == [])
+  }
+}
+
+/// Whether `any` is `value` as `RecordMap.dictionary` converts it, if that call keeps the values for which it
+/// asks for objects. Of names that a dictionary treats as equal, the last one counts.
+func isConverted(_ any: Any, _ value: StoredValue) -> Bool {
+  switch value {
+  case .string(let text): return (any as? String)?.isSameUTF8(as: text) ?? false
+  case .boolean(let flag): return any as? Bool == flag
+  case .array(let elements):
+    guard let array = any as? [Any], array.count == elements.count else { return false }
+    return zip(array, elements).allSatisfy { isConverted($0, $1) }
+  case .map(let map):
+    var last: [String: StoredValue] = [:]
+    for (name, value) in map.entries { last[name] = value }
+    guard let dictionary = any as? [String: Any], dictionary.count == last.count else { return false }
+    return last.allSatisfy { name, value in dictionary[name].map { isConverted($0, value) } ?? false }
+  case .null, .integer, .double, .timestamp, .pendingTimestamp, .bytes, .reference, .geoPoint, .vector:
+    return any as? StoredValue == value
   }
 }

@@ -169,7 +169,7 @@ import Testing
       let fields = Values.fields(&rng)
       let record = RecordCodec.encode(createTime: .first, updateTime: .first, fields: fields)
       let bytes = record.rawSpan
-      let noShapes: [UInt8] = []
+      let noShapes = ShapeTable.empty.bytes
       guard let layout = RecordLayout(mapIn: bytes, from: 9, to: record.count, shapes: noShapes.rawSpan)
       else {
         wrong.append("round \(round): it has no layout")

@@ -133,6 +133,11 @@ import Testing
     let shop = try guide.openShop(in: folder.url)
     try await shop.document("cities/bern").setData(["population": 134_000])
     #expect(try guide.population(of: "bern", in: shop) == 134_000)
+    try await shop.document("stations/zytglogge").setData(["name": "Zytglogge", "lines": ["6"]])
+    #expect(try guide.extend("7", to: "zytglogge", in: shop).id == "zytglogge")
+    let station = try await shop.document("stations/zytglogge").getDocument()
+    #expect(station["lines"] as? [String] == ["6", "7"])
+    #expect(Set((station.data() ?? [:]).keys) == ["name", "lines"])
     let ticket = try await guide.sell("7a", in: shop)
     #expect(try await ticket.getDocument().data()?["seat"] as? String == "7a")
     for (name, orders) in [("ada", 12), ("bob", 3), ("cy", 40)] {
@@ -174,6 +179,19 @@ import Testing
     await iterator.next()
     withExtendedLifetime(offers) {}
     try await shop.terminate()
+  }
+
+  @Test func beyondFirestoreGuideVisitsFields() throws {
+    let path = folder.url.appendingPathComponent("engine").path
+    let store = try DocumentStore.open(path)
+    for (id, total) in [("1", 3), ("2", 4)] {
+      let order = try DocumentPath(["orders", id])
+      try store.commit([
+        .set(order, StoredMap([("customer", .string("ada")), ("total", .integer(Int64(total)))]))
+      ])
+    }
+    try store.close()
+    #expect(try BeyondFirestoreGuide().revenue(in: path) == 7)
   }
 
   @Test func sqliteGuideQueriesAndMigrates() async throws {

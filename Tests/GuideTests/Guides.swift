@@ -65,6 +65,51 @@ struct BeyondFirestoreGuide {
     try shop.document("cities/\(city)").read()["population"] as? Int
   }
 
+  struct Station: FirestoreRecordDecodable, FirestoreRecordEncodable {
+    @DocumentID var id: String?
+    var name: String
+    var lines: [String]
+    var opened: Timestamp?
+
+    init(from fields: inout FieldReader) throws {
+      _id = try fields.decode("id")
+      name = try fields.decode("name")
+      lines = try fields.decode("lines")
+      opened = try fields.decodeIfPresent("opened")
+    }
+
+    func encode(to fields: inout FieldWriter) throws {
+      try fields.encode(_id, as: "id")
+      try fields.encode(name, as: "name")
+      try fields.encode(lines, as: "lines")
+      try fields.encodeIfPresent(opened, as: "opened")
+    }
+  }
+
+  func extend(_ line: String, to id: String, in city: Firestore) throws -> Station {
+    let reference = city.document("stations/\(id)")
+    var station = try reference.read(as: Station.self)
+    station.lines.append(line)
+    try reference.setData(from: station)
+    return station
+  }
+
+  func revenue(in directory: String) throws -> Int64? {
+    let store = try DocumentStore.open(directory)
+    defer { try? store.close() }
+    var revenue: Int64 = 0
+    var areWhole = true
+    try store.forEach(StructuredQuery(.collection(CollectionPath(["orders"])))) { order in
+      var fields = order.fields
+      while let value = fields.next() {
+        if fields.name.string == "total" { revenue &+= value.integer ?? 0 }
+      }
+      areWhole = fields.isWhole
+      return areWhole
+    }
+    return areWhole ? revenue : nil  // nil if a record is damaged
+  }
+
   struct Ticket: Codable { var seat: String }
 
   func sell(_ seat: String, in shop: Firestore) async throws -> DocumentReference {

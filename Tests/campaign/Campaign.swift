@@ -57,10 +57,10 @@ struct CampaignOptions {
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
-    EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Hostile.self, Pending.self,
-    Streams.self, Counters.self, Layers.self, Blobs.self, Upload.self, Copies.self, Fuzz.self,
-    KillCampaign.self, Readers.self, Space.self, Memory.self, Borrowed.self, Shapes.self, Overload.self,
-    Soak.self,
+    Records.self, EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Hostile.self,
+    Pending.self, Streams.self, Counters.self, Layers.self, Blobs.self, Upload.self, Copies.self,
+    Fuzz.self, KillCampaign.self, Readers.self, Space.self, Memory.self, Borrowed.self, Shapes.self,
+    Overload.self, Soak.self,
   ]
 
   static func main() async {

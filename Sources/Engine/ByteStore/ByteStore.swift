@@ -329,6 +329,11 @@ package final class ByteStore: Sendable {
     return try table.read(key, into: &buffer)
   }
 
+  /// Takes a buffer from the pool for `read`. Return it with `recycle`.
+  package func takeBuffer() -> PooledBuffer { table.buffers.take() }
+
+  package func recycle(_ pooled: PooledBuffer) { table.buffers.recycle(pooled) }
+
   package func value(for key: [UInt8]) throws(ByteStoreError) -> [UInt8]? {
     try withValue(for: key) { Array(copying: $0) }
   }
@@ -339,6 +344,15 @@ package final class ByteStore: Sendable {
     try checkReadable()
     table.loadPages(for: keys)
     return try keys.map { key throws(ByteStoreError) in try value(for: key) }
+  }
+
+  /// The hash function of the keys in `lookUp`.
+  package var keyHash: KeyHash { table.hash }
+
+  /// Looks up keys and reads their values. A commit that changes these keys can reuse the lookups.
+  package func lookUp(_ keys: [KeyRequest]) throws(ByteStoreError) -> KeyLookups {
+    try checkReadable()
+    return try table.lookUp(keys)
   }
 
   /// Calls `body` with the borrowed value of a key; returns nil if the key does not exist.

@@ -57,6 +57,28 @@ import Testing
     try store.close()
   }
 
+  @Test func repeatedUsesKeepTheOrderOfUse() throws {
+    let store = try open(bytesMax: nil)
+    try fill(store)
+    func order() -> [String] {
+      store.indexes.state.withLock { state in
+        state.indexes.sorted { $0.lastUse < $1.lastUse }.map { $0.definition.fields[0].path.canonical }
+      }
+    }
+    try use(0, 0, 1, 1, 0, 0, 2, 0, 0, 1, 1, of: store)
+    #expect(order() == ["f2", "f0", "f1"])
+    // A new index counts as used, even if no query has used it.
+    try store.createIndex(IndexDefinition(unchecked: "c", .collection, fields: [.init(field("f5"))]))
+    #expect(order() == ["f2", "f0", "f1", "f5"])
+    try use(1, of: store)
+    #expect(order() == ["f2", "f0", "f5", "f1"])
+    // A query that uses no index changes nothing.
+    _ = try store.documents(.ofC)
+    try use(1, of: store)
+    #expect(order() == ["f2", "f0", "f5", "f1"])
+    try store.close()
+  }
+
   @Test func anIndexLargerThanTheBudgetStaysUntilTheNextBuild() throws {
     let store = try open(bytesMax: 1)
     try fill(store)

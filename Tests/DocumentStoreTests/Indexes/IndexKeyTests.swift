@@ -29,7 +29,8 @@ import Testing
     case 2: return .array((0..<rng.roll(3)).map { _ in rng.pick(Self.rungs) })
     default:
       return .map(
-        StoredMap((0..<rng.roll(3)).map { _ in (rng.pick(["", "a", "a\0"]), rng.pick(Self.rungs)) }))
+        StoredMap(
+          (0..<rng.roll(3)).map { _ in (name: rng.pick(["", "a", "a\0"]), value: rng.pick(Self.rungs)) }))
     }
   }
 

@@ -57,6 +57,28 @@ import Testing
     #expect(pages.reads.withLock { $0.count } <= 5)
   }
 
+  @Test(arguments: [0, 3, 20_000]) func anIndexIsLoadedOnceAllItsPagesWereRead(count: Int) throws {
+    let index = OrderedIndex(sorted: numbered(count))
+    #expect(index.isLoaded)
+    let pages = try PagesInMemory(OrderedIndexPages(index))
+    let opened = try OrderedIndex(pages: pages, pagesMax: pages.count)
+    var rng = SeededRNG(seed: 5)
+    var changed = opened
+    var wrong: [Int] = []
+    for step in 0..<2000 {
+      let key = key(rng.roll(max(count, 1)))
+      // Changes copy nodes and merge leaves, and lookups in the original load nodes for both.
+      if step % 2 == 0 { try changed.insert(key + [1], 1) } else { _ = try opened.ordinal(of: key) }
+      let isRead = pages.reads.withLock { $0.count } == pages.count
+      if opened.isLoaded != isRead || changed.isLoaded != isRead { wrong.append(step) }
+    }
+    #expect(wrong == [])
+    _ = try opened.entries()
+    #expect(opened.isLoaded && changed.isLoaded)
+    try opened.load(leafOf: key(1).rawSpan)
+    #expect(try changed.entries().count >= count)
+  }
+
   /// Copies share a node that one of them has loaded, even if nodes above this node have changed since.
   @Test func copiesShareLoadedNodes() throws {
     let index = OrderedIndex(sorted: numbered(20_000))

@@ -1,9 +1,9 @@
 // The index trees of a store that is recovered from the WAL alone, or from a checkpoint and a WAL.
 
-import ByteStore
 import Harness
 import Testing
 
+@testable import ByteStore
 @testable import DocumentStore
 
 @Suite struct RecoveredTreesTests {
@@ -87,6 +87,7 @@ import Testing
     var sorted = try empty()
     var expected = try empty()
     let trees = try #require(RecoveredTrees(sorted, bytesMax: bytesMax))
+    let indexes = sorted.indexes.map { RecoveredParts.Index(id: $0.id, definition: $0.definition) }
     var seen = Set<DocumentPath>()
     for _ in 0..<20 {
       let paths = (0..<20).map { _ in place(&rng) }.filter { seen.insert($0).inserted }
@@ -96,7 +97,11 @@ import Testing
           after: StoredDocument(path: path, createTime: .epoch, updateTime: .epoch, fields: fields(&rng)))
       }
       let ordinals = changes.indices.map { UInt32(seen.count + $0) }
-      trees.add(IndexChanges(changes), ordinals, state: &sorted)
+      let recovered = zip(changes, ordinals).map { change, ordinal in
+        ByteStore.RecoveredChange(
+          key: change.key, before: nil, after: change.after.map { (ordinal, $0.record) })
+      }
+      trees.add(RecoveredDocuments(recovered, indexes, shapes: .empty), state: &sorted)
       expected.apply(IndexChanges(changes), ordinals)
     }
     trees.finish(&sorted)

@@ -38,6 +38,18 @@ import Testing
     return map
   }
 
+  /// The fields as they are, or encoded with the shapes of one of the dictionaries.
+  private func encoded(
+    _ fields: StoredMap?, _ dictionaries: [ShapeDictionary], _ random: inout SeededRandom
+  ) throws -> StoredMap? {
+    guard let fields, !random.oneIn(3) else { return fields }
+    let dictionary = dictionaries[random.below(dictionaries.count)]
+    var encoder = RecordEncoder(shapes: dictionary)
+    let record = encoder.encode(
+      StoredDocument(path: path("rooms", "a"), createTime: .epoch, updateTime: .epoch, fields: fields))
+    return StoredMap(try CheckedRecord(record, dictionary.table))
+  }
+
   private func query(_ random: inout SeededRandom) throws -> StructuredQuery {
     var query = StructuredQuery(.collection(rooms))
     // One path in three consists of names that occur in no document.
@@ -66,6 +78,8 @@ import Testing
     var views: [LiveView] = []
     var found = 0
     var wrong: [String] = []
+    let dictionaries = [ShapeDictionary(), ShapeDictionary()]
+    for dictionary in dictionaries { dictionary.begin(from: 0) }
     for step in 0..<6000 {
       if step % 3 == 0 {
         if random.below(400) < views.count {
@@ -76,8 +90,8 @@ import Testing
         }
         continue
       }
-      let before = random.oneIn(3) ? nil : fields(&random)
-      let after = random.oneIn(4) ? nil : fields(&random)
+      let before = try encoded(random.oneIn(3) ? nil : fields(&random), dictionaries, &random)
+      let after = try encoded(random.oneIn(4) ? nil : fields(&random), dictionaries, &random)
       let change = change(before, after, random.oneIn(2) ? "a" : "c")
       var documents = [change.after].compactMap { $0 }
       if case .document(let document) = change.before { documents.append(document) }

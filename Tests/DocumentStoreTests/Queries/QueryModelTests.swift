@@ -38,6 +38,29 @@ import Testing
     #expect(found > count && empty < count * 2 / 3 && limited > count / 20 && cursored > count / 20)
   }
 
+  /// Filters without inequalities are added without completing the orders again.
+  @Test func ordersFollowFromExplicitOrdersAndInequalitiesAlone() {
+    var wrong: [String] = []
+    var withInequalities = 0
+    for world in 0..<200 {
+      let seed = SeededRandom.seed(37, UInt64(world))
+      var generator = DocumentGenerator(seed: seed)
+      var queries = QueryGenerator(seed: seed, about: generator.documents(10))
+      for _ in 0..<20 {
+        let query = queries.query()
+        let fields = Set(query.filters.flatMap(\.leaves).filter(\.operator.isInequality).map(\.field))
+        var expected = query.explicitOrders
+        let direction = expected.last?.direction ?? .ascending
+        for field in fields.subtracting([.documentID]).sorted() + [.documentID] {
+          if !expected.contains(where: { $0.field == field }) { expected.append(OrderBy(field, direction)) }
+        }
+        if !fields.isEmpty { withInequalities += 1 }
+        if query.orders != expected { wrong.append("seed \(seed): \(query.canonicalID)") }
+      }
+    }
+    #expect(wrong == [] && withInequalities > 500)
+  }
+
   @Test func alternativesMatchLikeTheFilterTree() {
     var wrong: [String] = []
     for world in 0..<100 {

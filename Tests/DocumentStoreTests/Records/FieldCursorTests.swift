@@ -63,6 +63,38 @@ import Testing
     #expect(!walk.isWhole && walk.steps == [])
   }
 
+  /// Records with names and with shapes, with tables of one, two and four bytes, and damaged ones.
+  @Test func forEachFieldVisitsTheFieldsOfTheCursor() throws {
+    var rng = SeededRNG(seed: 62)
+    let shapes = ShapeDictionary()
+    shapes.begin(from: 0)
+    var records: [[UInt8]] = []
+    for round in 0..<60 {
+      var fields = Values.fields(&rng)
+      if round < 20 {
+        let size = rng.pick([200, 255, 256, 300, 65_535, 65_536])
+        fields = StoredMap(
+          [
+            ("a", .string(String(repeating: "x", count: size))), ("b", .integer(7)), ("c", .null),
+            ("d", .array([.null, .string(String(repeating: "y", count: size)), .boolean(true)])),
+          ].dropFirst(rng.roll(3)))
+      }
+      for _ in 0..<3 { records.append(try Self.record(fields, shapes)) }
+    }
+    let table = shapes.table
+    var different: [String] = []
+    for round in 0..<20_000 {
+      let isDamaged = round >= records.count
+      let record = isDamaged ? rng.pick(records).damaged(&rng, splicing: rng.pick(records)) : records[round]
+      if isDamaged, record.count > 1000, !rng.oneIn(50) { continue }
+      let (walk, visit) = (Self.walk(record, table), Self.visit(record, table))
+      if walk.steps != visit.steps || walk.isWhole != visit.isWhole || !isDamaged && !walk.isWhole {
+        different.append("round \(round): \(record.prefix(300))")
+      }
+    }
+    #expect(different == [])
+  }
+
   private static func record(_ fields: StoredMap, _ shapes: ShapeDictionary) throws -> [UInt8] {
     var encoder = RecordEncoder(shapes: shapes)
     let path = try DocumentPath(["c", "d"])
@@ -77,5 +109,13 @@ import Testing
     var fields = view.fields
     while let value = fields.next() { steps.append(Step(name: fields.name.string, kind: value.kind)) }
     return (steps, fields.isWhole)
+  }
+
+  private static func visit(_ record: [UInt8], _ table: ShapeTable) -> (steps: [Step], isWhole: Bool) {
+    let (key, shapes): ([UInt8], [UInt8]) = ([], table.bytes)
+    let view = DocumentView(key: key.rawSpan, record: record.rawSpan, shapes: shapes.rawSpan)
+    var steps: [Step] = []
+    let isWhole = view.forEachField { name, value in steps.append(Step(name: name.string, kind: value.kind)) }
+    return (steps, isWhole)
   }
 }

@@ -11,6 +11,12 @@ struct RecordFieldsTests {
   private static let names =
     (0..<40).map { "field\($0)" } + ["c\u{301}", "\u{107}", "", "a name that is longer than sixteen bytes"]
 
+  /// Identifies types that look up fields. More types than a shape records orders for.
+  private static let identities: [ObjectIdentifier] = [
+    Int.self, Int8.self, Int16.self, Int32.self, Int64.self, UInt.self, UInt8.self, UInt16.self, UInt32.self,
+    UInt64.self, Float.self, Double.self,
+  ].map { (type: Any.Type) in ObjectIdentifier(type) }
+
   private func value(_ random: inout SeededRandom) -> StoredValue {
     switch random.below(6) {
     case 0: .string("text \(random.below(1000))")
@@ -28,7 +34,7 @@ struct RecordFieldsTests {
     var random = SeededRandom(seed: 11)
     // Each type looks up a subset of the names in its own order. Some names are repeated, and some do not
     // exist. One type looks up few names.
-    let types = [60, 300, 60, 5].map { count in
+    let types = [60, 300, 60, 5, 40, 41, 42, 43, 44, 45, 46, 47].map { count in
       (0..<count).flatMap { _ in
         let isMissing = random.oneIn(10)
         let name = isMissing ? "missing \(random.below(5))" : Self.names[random.below(Self.names.count)]
@@ -47,23 +53,27 @@ struct RecordFieldsTests {
         continue
       }
       if map.names != nil { shaped += 1 }
-      let found = RecordFields(map)
-      for name in types[random.below(types.count)] {
+      let type = random.below(types.count)
+      let found = RecordFields(map, for: Self.identities[type])
+      for name in types[type] {
         let place = fields.entries.firstIndex { $0.name.isSameUTF8(as: name) }
         let value = place.map { fields.entries[$0].value }
-        let isRight: Bool
-        switch random.below(5) {
-        case 0:
-          isRight = found.string(name).map(StoredValue.string) == value.flatMap { $0.isText ? $0 : nil }
-        case 1:
-          isRight = found.integer(name).map(StoredValue.integer) == value.flatMap { $0.isInteger ? $0 : nil }
-        case 2:
-          isRight = found.double(name).map(StoredValue.double) == value.flatMap { $0.isDouble ? $0 : nil }
-        case 3:
-          isRight = found.boolean(name).map(StoredValue.boolean) == value.flatMap { $0.isBoolean ? $0 : nil }
-        default: isRight = found.position(of: name) == place
+        if random.below(5) == 0 {
+          if found.position(of: name) != place { wrong.append("\(path): position of \(name)") }
+          continue
         }
-        if !isRight { wrong.append("\(path): \(name)") }
+        let location = found.find(name)
+        let areRight = [
+          location.flatMap { found.string(at: $0) }.map(StoredValue.string)
+            == value.flatMap { $0.isText ? $0 : nil },
+          location.flatMap { found.integer(at: $0) }.map(StoredValue.integer)
+            == value.flatMap { $0.isInteger ? $0 : nil },
+          location.flatMap { found.double(at: $0) }.map(StoredValue.double)
+            == value.flatMap { $0.isDouble ? $0 : nil },
+          location.flatMap(\.boolean).map(StoredValue.boolean) == value.flatMap { $0.isBoolean ? $0 : nil },
+          location.map { found.value(at: $0).stored } == value,
+        ]
+        if areRight.contains(false) { wrong.append("\(path): \(name), \(areRight)") }
       }
     }
     #expect(wrong == [])
@@ -81,14 +91,15 @@ struct RecordFieldsTests {
     }
     let orders = (0..<4).map { _ in names.shuffled(using: &random) }
     let wrong = Locked<[String]>([])
-    let threads = orders.map { order in
+    let threads = zip(orders, Self.identities).map { order, type in
       WorkerThread {
         for number in 0..<400 {
           let path = DocumentPath(unchecked: ["things", "\(number % 20)"])
           guard case .record(let map)? = (try? store.storedRecord(at: path))?.fields else { continue }
-          let fields = RecordFields(map)
-          for name in order where fields.integer(name) != Int64(number % 20) {
-            wrong.withLock { $0.append(name) }
+          let fields = RecordFields(map, for: type)
+          for name in order {
+            let value = fields.find(name).flatMap { fields.integer(at: $0) }
+            if value != Int64(number % 20) { wrong.withLock { $0.append(name) } }
           }
         }
       }

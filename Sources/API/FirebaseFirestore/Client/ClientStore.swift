@@ -163,10 +163,15 @@ package final class ClientStore: Sendable {
     }
   }
 
-  /// Blocks the caller's thread until the writes up to `write` have finished.
-  func openedBlocking(after write: UInt64) throws -> LocalView {
-    if state.withLock({ $0.finished < write }) {
+  /// Blocks the caller's thread until the writes up to `write` have finished. Without a number, blocks until
+  /// the writes that were issued before this call have finished.
+  private func openedBlocking(after write: UInt64?) throws -> LocalView {
+    let (last, finished, view) = state.withLock { ($0.issued, $0.finished, $0.use?.view) }
+    let write = write ?? last
+    if finished < write {
       waitForValue { done in resume(after: write) { done(()) } }
+    } else if let view {
+      return view
     }
     if let view = openView { return view }
     return try writes.sync { Result { () throws(DocumentStoreError) in try openedOnWriteQueue() } }
@@ -347,9 +352,10 @@ package final class ClientStore: Sendable {
     do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }
   }
 
-  /// Reads after blocking the caller's thread until the writes up to `write` have finished.
+  /// Reads after blocking the caller's thread until the writes up to `write` have finished. Without a number,
+  /// the read waits for the writes that were issued before it.
   func readBlocking<Value>(
-    after write: UInt64, _ body: (LocalView) throws(DocumentStoreError) -> Value
+    after write: UInt64? = nil, _ body: (LocalView) throws(DocumentStoreError) -> Value
   ) throws -> Value {
     let view = try openedBlocking(after: write)
     do throws(DocumentStoreError) { return try body(view) } catch { throw FirestoreErrors.translate(error) }

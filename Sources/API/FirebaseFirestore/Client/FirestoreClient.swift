@@ -70,13 +70,13 @@ package protocol FirestoreClient: AnyObject, Sendable {
     _ aggregates: [Aggregate], over query: StructuredQuery, source: ReadSource, after write: UInt64
   ) async throws -> [StoredValue]
 
-  /// Reads a document on the caller's thread. Blocks, but never waits for a remote.
-  func documentNow(at path: DocumentPath, source: ReadSource, after write: UInt64) throws -> ViewedDocument
+  /// Reads a document on the caller's thread, after the writes that were issued before. Blocks, but never
+  /// waits for a remote.
+  func documentNow(at path: DocumentPath, source: ReadSource) throws -> ViewedDocument
 
-  /// Runs a query on the caller's thread. Blocks, but never waits for a remote.
-  func documentsNow(
-    _ query: StructuredQuery, source: ReadSource, after write: UInt64
-  ) throws -> ViewedDocuments
+  /// Runs a query on the caller's thread, after the writes that were issued before. Blocks, but never waits
+  /// for a remote.
+  func documentsNow(_ query: StructuredQuery, source: ReadSource) throws -> ViewedDocuments
 
   // MARK: Listening
 

@@ -135,16 +135,14 @@ final class LocalClient: FirestoreClient {
     try await store.aggregate(aggregates, over: query, after: write)
   }
 
-  func documentNow(at path: DocumentPath, source: ReadSource, after write: UInt64) throws -> ViewedDocument {
-    try store.readBlocking(after: write) { view throws(DocumentStoreError) in
+  func documentNow(at path: DocumentPath, source: ReadSource) throws -> ViewedDocument {
+    try store.readBlocking { view throws(DocumentStoreError) in
       try view.record(at: path, source: source)
     }
   }
 
-  func documentsNow(
-    _ query: StructuredQuery, source: ReadSource, after write: UInt64
-  ) throws -> ViewedDocuments {
-    try store.readBlocking(after: write) { view throws(DocumentStoreError) in
+  func documentsNow(_ query: StructuredQuery, source: ReadSource) throws -> ViewedDocuments {
+    try store.readBlocking { view throws(DocumentStoreError) in
       try view.documents(query, source: source)
     }
   }

@@ -231,9 +231,9 @@ final class RemoteClient: FirestoreClient {
 
   // The blocking reads below use the local cache only, and never wait for the remote.
 
-  func documentNow(at path: DocumentPath, source: ReadSource, after write: UInt64) throws -> ViewedDocument {
+  func documentNow(at path: DocumentPath, source: ReadSource) throws -> ViewedDocument {
     guard source != .server else { throw RemoteReads.blockingServerReadError }
-    let viewed = try store.readBlocking(after: write) { view throws(DocumentStoreError) in
+    let viewed = try store.readBlocking { view throws(DocumentStoreError) in
       try view.record(at: path, source: .cache)
     }
     guard viewed.record == nil, let driver = attached.withLock({ $0 }) else { return viewed }
@@ -243,11 +243,9 @@ final class RemoteClient: FirestoreClient {
     return try RemoteReads.cached(try known.mapError(FirestoreErrors.translate).get())
   }
 
-  func documentsNow(
-    _ query: StructuredQuery, source: ReadSource, after write: UInt64
-  ) throws -> ViewedDocuments {
+  func documentsNow(_ query: StructuredQuery, source: ReadSource) throws -> ViewedDocuments {
     guard source != .server else { throw RemoteReads.blockingServerReadError }
-    return try store.readBlocking(after: write) { view throws(DocumentStoreError) in
+    return try store.readBlocking { view throws(DocumentStoreError) in
       try view.documents(query, source: .cache)
     }
   }

@@ -66,24 +66,9 @@ package enum UserData {
 
   static func dictionary(from fields: DocumentRecord.Fields, in firestore: Firestore) -> [String: Any] {
     switch fields {
-    case .record(let map): dictionary(from: map, in: firestore)
+    case .record(let map): map.dictionary { any(from: $0, in: firestore) }
     case .stored(let map): dictionary(from: map, in: firestore)
     }
-  }
-
-  /// Decodes directly from the stored map.
-  private static func dictionary(from map: RecordMap, in firestore: Firestore) -> [String: Any] {
-    map.dictionary { any(from: $0, in: firestore) }
-  }
-
-  private static func any(from value: RecordValue, in firestore: Firestore) -> Any {
-    if let string = value.string { return string }
-    if let integer = value.integer { return NSNumber(value: integer) }
-    if let double = value.double { return NSNumber(value: double) }
-    if let boolean = value.boolean { return boolean }
-    if let map = value.map { return dictionary(from: map, in: firestore) }
-    if let elements = value.elements({ any(from: $0, in: firestore) }) { return elements }
-    return any(from: value.stored, in: firestore)
   }
 
   package static func dictionary(from map: StoredMap, in firestore: Firestore) -> [String: Any] {
@@ -109,7 +94,7 @@ package enum UserData {
     switch value {
     case .null, .pendingTimestamp: NSNull()
     case .boolean(let boolean): boolean
-    case .integer(let integer): NSNumber(value: integer)
+    case .integer(let integer): SmallNumbers.number(integer)
     case .double(let double): NSNumber(value: double)
     case .timestamp(let timestamp): Timestamp(timestamp)
     case .string(let string): string
@@ -118,5 +103,16 @@ package enum UserData {
     case .vector(let elements): VectorValue(elements)
     case .reference, .array, .map: preconditionFailure("not a leaf")
     }
+  }
+}
+
+/// The objects of small integers, which are frequent in documents. Creating such an object costs more than
+/// all other work for a field.
+private enum SmallNumbers {
+  private static let range: Range<Int64> = 0..<1024
+  private static let numbers = range.map { NSNumber(value: $0) }
+
+  static func number(_ integer: Int64) -> NSNumber {
+    range.contains(integer) ? numbers[Int(integer)] : NSNumber(value: integer)
   }
 }

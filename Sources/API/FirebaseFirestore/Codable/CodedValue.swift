@@ -23,15 +23,15 @@ enum CodedValue {
   case other(Any)
   /// Values of a document that is being decoded. Their contents are decoded on demand.
   case recordMap(RecordMap)
-  case recordArray([RecordValue])
+  case recordArray(RecordValue)
 }
 
 extension CodedValue {
   init(_ value: RecordValue) {
     if let map = value.map {
       self = .recordMap(map)
-    } else if let elements = value.elements {
-      self = .recordArray(elements)
+    } else if value.isArray {
+      self = .recordArray(value)
     } else {
       self = .stored(value.stored)
     }

@@ -23,35 +23,43 @@ final class EncodingOptions {
   var convertsKeys: Bool {
     if case .useDefaultKeys = key { false } else { true }
   }
+
+  /// Options for an encoder whose result is not used.
+  static var unused: EncodingOptions {
+    EncodingOptions(
+      date: .timestamp, data: .blob, nonConformingFloat: nil, key: .useDefaultKeys, userInfo: [:])
+  }
+}
+
+/// The strategies of a decoder.
+struct DecodingStrategies {
+  var date = FirebaseDataDecoder.DateDecodingStrategy.timestamp
+  var data = FirebaseDataDecoder.DataDecodingStrategy.blob
+  var nonConformingFloat = FirebaseDataDecoder.NonConformingFloatDecodingStrategy.throw
+  var key = FirebaseDataDecoder.KeyDecodingStrategy.useDefaultKeys
+  var userInfo: [CodingUserInfoKey: Any] = [:]
 }
 
 final class DecodingOptions {
-  let date: FirebaseDataDecoder.DateDecodingStrategy
-  let data: FirebaseDataDecoder.DataDecodingStrategy
-  let nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy
-  let key: FirebaseDataDecoder.KeyDecodingStrategy
-  let userInfo: [CodingUserInfoKey: Any]
+  private let strategies: DecodingStrategies
   /// The document that is being decoded; nil if the value does not come from a document.
   let reference: DocumentReference?
   /// The behavior for timestamps that the server has not set yet.
   let times: ServerTimestampBehavior
+  let convertsKeys: Bool
 
-  init(
-    date: FirebaseDataDecoder.DateDecodingStrategy, data: FirebaseDataDecoder.DataDecodingStrategy,
-    nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy,
-    key: FirebaseDataDecoder.KeyDecodingStrategy, userInfo: [CodingUserInfoKey: Any],
-    reference: DocumentReference?, times: ServerTimestampBehavior
-  ) {
-    self.date = date
-    self.data = data
-    self.nonConformingFloat = nonConformingFloat
-    self.key = key
-    self.userInfo = userInfo
+  init(_ strategies: DecodingStrategies, reference: DocumentReference?, times: ServerTimestampBehavior) {
+    self.strategies = strategies
     self.reference = reference
     self.times = times
+    if case .useDefaultKeys = strategies.key { convertsKeys = false } else { convertsKeys = true }
   }
 
-  var convertsKeys: Bool {
-    if case .useDefaultKeys = key { false } else { true }
+  var date: FirebaseDataDecoder.DateDecodingStrategy { strategies.date }
+  var data: FirebaseDataDecoder.DataDecodingStrategy { strategies.data }
+  var nonConformingFloat: FirebaseDataDecoder.NonConformingFloatDecodingStrategy {
+    strategies.nonConformingFloat
   }
+  var key: FirebaseDataDecoder.KeyDecodingStrategy { strategies.key }
+  var userInfo: [CodingUserInfoKey: Any] { strategies.userInfo }
 }

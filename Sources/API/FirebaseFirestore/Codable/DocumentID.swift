@@ -56,6 +56,7 @@ public struct DocumentID<Value: DocumentIDWrappable & Codable>: Codable {
   }
 
   public func encode(to encoder: any Encoder) throws {
+    if let encoder = encoder as? RecordValueEncoder { return encoder.omit() }
     guard let encoder = encoder as? ValueEncoder else {
       throw FirestoreEncodingError.encodingIsNotSupported(
         "DocumentID values can only be encoded with Firestore.Encoder")

@@ -2,8 +2,8 @@
 //
 // Most types decode their fields in declaration order. Some decode them in the order of the names, and some
 // decode a field twice. A lookup therefore first tries the entry after the last match and then the last
-// match, and finally uses binary search. For stored records, `RecordFields` keeps additional state for
-// lookups.
+// match, and finally uses binary search. The fields of a record whose names are not converted have their own
+// container (RecordDecodingContainer.swift).
 
 import DocumentStore
 
@@ -17,7 +17,7 @@ enum DecodableEntries {
     switch self {
     case .stored(let entries): entries.count
     case .coded(let entries): entries.count
-    case .record(let fields): fields.map.count
+    case .record(let fields): fields.count
     }
   }
 
@@ -25,7 +25,7 @@ enum DecodableEntries {
     switch self {
     case .stored(let entries): entries[index].name
     case .coded(let entries): entries[index].name
-    case .record(let fields): fields.map.name(at: index)
+    case .record(let fields): fields.name(at: index)
     }
   }
 
@@ -35,7 +35,7 @@ enum DecodableEntries {
     switch self {
     case .stored(let entries): entries[index].name.comparedInUTF8(to: name)
     case .coded(let entries): entries[index].name.comparedInUTF8(to: name)
-    case .record(let fields): fields.map.compareName(at: index, to: name)
+    case .record(let fields): fields.compareName(at: index, to: name)
     }
   }
 
@@ -43,7 +43,7 @@ enum DecodableEntries {
     switch self {
     case .stored(let entries): .stored(entries[index].value)
     case .coded(let entries): entries[index].value
-    case .record(let fields): CodedValue(fields.map.value(at: index))
+    case .record(let fields): CodedValue(fields.value(at: index))
     }
   }
 }
@@ -56,8 +56,6 @@ final class FieldCursor {
   /// The entries under their converted names, sorted by these names; nil if names are not converted. The
   /// values are fetched on demand.
   private let renamed: [RenamedEntry]?
-  /// The fields of a record whose names are not converted; nil in all other cases.
-  private let fields: RecordFields?
   /// The index after the last match.
   private var next = 0
 
@@ -66,7 +64,6 @@ final class FieldCursor {
     self.entries = entries
     let converts = decoder.options.convertsKeys && !decoder.keysAreExact
     renamed = converts ? RenamedEntry.all(of: entries, decoder) : nil
-    if !converts, case .record(let fields) = entries { self.fields = fields } else { fields = nil }
   }
 
   var count: Int { renamed?.count ?? entries.count }
@@ -85,54 +82,8 @@ final class FieldCursor {
   }
 
   func position(of name: String) -> Int? {
-    if let fields { return fields.position(of: name) }
     let position = RecordFields.place(among: count, after: next) { compareName(at: $0, to: name) }
     if let position { next = position + 1 }
     return position
-  }
-
-  // MARK: Frequent types
-
-  // These methods return nil unless the field's value is stored with exactly this type. In that case the
-  // caller uses the general path, which converts the value or reports the error.
-
-  func string(_ name: String) -> String? {
-    if let fields { return fields.string(name) }
-    return field(name, { $0.string }) { if case .string(let string) = $0 { string } else { nil } }
-  }
-
-  func integer(_ name: String) -> Int64? {
-    if let fields { return fields.integer(name) }
-    return field(name, { $0.integer }) { if case .integer(let integer) = $0 { integer } else { nil } }
-  }
-
-  func double(_ name: String) -> Double? {
-    if let fields { return fields.double(name) }
-    return field(name, { $0.double }) { if case .double(let double) = $0 { double } else { nil } }
-  }
-
-  func boolean(_ name: String) -> Bool? {
-    if let fields { return fields.boolean(name) }
-    return field(name, { $0.boolean }) { if case .boolean(let boolean) = $0 { boolean } else { nil } }
-  }
-
-  // These methods return whole arrays, because decoding the elements one by one would need a container.
-
-  func strings(_ name: String) -> [String]? { field(name, { $0.strings }) { _ in nil } }
-
-  func integers(_ name: String) -> [Int64]? { field(name, { $0.integers }) { _ in nil } }
-
-  func doubles(_ name: String) -> [Double]? { field(name, { $0.doubles }) { _ in nil } }
-
-  @inline(__always)
-  private func field<Found>(
-    _ name: String, _ inRecord: (RecordValue) -> Found?, _ decoded: (StoredValue) -> Found?
-  ) -> Found? {
-    guard let position = position(of: name) else { return nil }
-    switch entries {
-    case .record(let fields): return inRecord(fields.map.value(at: place(position)))
-    case .stored(let entries): return decoded(entries[place(position)].value)
-    case .coded: return nil
-    }
   }
 }

@@ -9,17 +9,34 @@ extension Firestore {
   ///     struct City: Codable { @DocumentID var id: String?; var name: String }
   ///     let city = try Firestore.Decoder().decode(City.self, from: ["name": "Bern"], in: reference)
   public class Decoder {
+    /// All strategies together, so that a decoding reads them with one access.
+    private var strategies = DecodingStrategies()
+
     /// The strategy for dates.
-    public var dateDecodingStrategy = FirebaseDataDecoder.DateDecodingStrategy.timestamp
+    public var dateDecodingStrategy: FirebaseDataDecoder.DateDecodingStrategy {
+      get { strategies.date }
+      set { strategies.date = newValue }
+    }
     /// The strategy for `Data`.
-    public var dataDecodingStrategy = FirebaseDataDecoder.DataDecodingStrategy.blob
+    public var dataDecodingStrategy: FirebaseDataDecoder.DataDecodingStrategy {
+      get { strategies.data }
+      set { strategies.data = newValue }
+    }
     /// The strategy for infinities and NaN.
-    public var nonConformingFloatDecodingStrategy =
-      FirebaseDataDecoder.NonConformingFloatDecodingStrategy.throw
+    public var nonConformingFloatDecodingStrategy: FirebaseDataDecoder.NonConformingFloatDecodingStrategy {
+      get { strategies.nonConformingFloat }
+      set { strategies.nonConformingFloat = newValue }
+    }
     /// The strategy for field names.
-    public var keyDecodingStrategy = FirebaseDataDecoder.KeyDecodingStrategy.useDefaultKeys
+    public var keyDecodingStrategy: FirebaseDataDecoder.KeyDecodingStrategy {
+      get { strategies.key }
+      set { strategies.key = newValue }
+    }
     /// Contextual information that the `init(from:)` of each decoded type can read.
-    public var userInfo: [CodingUserInfoKey: Any] = [:]
+    public var userInfo: [CodingUserInfoKey: Any] {
+      get { strategies.userInfo }
+      set { strategies.userInfo = newValue }
+    }
 
     /// Creates a decoder with Firestore's default strategies.
     public init() {}
@@ -51,23 +68,25 @@ extension Firestore {
       try decode(type, from: .stored(.map(map)), reference: reference)
     }
 
-    /// Decodes a value directly from a record. Fields that the type does not read are not decoded.
-    func decodeFields<T: Decodable>(
-      _ type: T.Type, from fields: DocumentRecord.Fields, reference: DocumentReference,
-      times: ServerTimestampBehavior
+    /// Decodes a value directly from a record. Fields that the type does not read are not decoded. A document
+    /// that does not exist is nil; then decoding throws, unless the type is optional.
+    package func decodeRecord<T: Decodable>(
+      _ type: T.Type, _ record: DocumentRecord?, reference: DocumentReference, times: ServerTimestampBehavior
     ) throws -> T {
-      try decode(type, from: CodedValue(fields), reference: reference, times: times)
+      guard let record else { return try decode(type, from: NSNull()) }
+      guard case .record(let map) = record.fields, !ValueDecoder.isScalar(type) else {
+        return try decode(type, from: CodedValue(record.fields), reference: reference, times: times)
+      }
+      let options = DecodingOptions(strategies, reference: reference, times: times)
+      return try type.init(from: ValueDecoder(map, options, as: type))
     }
 
     private func decode<T: Decodable>(
       _ type: T.Type, from value: CodedValue, reference: DocumentReference?,
       times: ServerTimestampBehavior = .none
     ) throws -> T {
-      let options = DecodingOptions(
-        date: dateDecodingStrategy, data: dataDecodingStrategy,
-        nonConformingFloat: nonConformingFloatDecodingStrategy, key: keyDecodingStrategy,
-        userInfo: userInfo, reference: reference, times: times)
-      let decoder = ValueDecoder(value, options)
+      let decoder = ValueDecoder(
+        value, DecodingOptions(strategies, reference: reference, times: times))
       // Dates and data are not checked for null here, because a custom strategy can create them from any
       // value, including null.
       guard value.isNull, T.self != Date.self, T.self != Data.self else {

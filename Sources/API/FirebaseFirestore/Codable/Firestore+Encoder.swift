@@ -37,7 +37,17 @@ extension Firestore {
     package func encodeFields(
       _ value: some Encodable, in firestore: Firestore? = nil
     ) throws -> EncodedFields {
-      try map(of: value).fields(in: firestore)
+      if let fields = directFields(value, in: firestore) { return fields }
+      return try map(of: value).fields(in: firestore)
+    }
+
+    /// Encodes a value as a record of the open database. Nil if the value must be encoded as a tree.
+    private func directFields(_ value: some Encodable, in firestore: Firestore?) -> EncodedFields? {
+      guard case .timestamp = dateEncodingStrategy, case .blob = dataEncodingStrategy,
+        case .throw = nonConformingFloatEncodingStrategy, case .useDefaultKeys = keyEncodingStrategy,
+        let firestore, let encoder = firestore.fieldsEncoder
+      else { return nil }
+      return RecordValueEncoder.fields(value, with: encoder, in: firestore, userInfo: userInfo)
     }
 
     /// Encodes any value as an operand of a comparison. Infinities and NaN are allowed, because the compared

@@ -1,4 +1,4 @@
-// Decodes the fields of a map.
+// Decodes the fields of a map that is a tree of values, or whose names are converted.
 
 struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let cursor: FieldCursor
@@ -19,10 +19,8 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   // MARK: Fields
 
-  // This generic method implements the protocol's fifteen `decode` methods, except those for the four most
-  // frequent types.
+  // This generic method implements the protocol's fifteen `decode` methods.
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
-    if let list = list(type, key) { return list }
     if let value = cursor.value(of: key.stringValue) {
       return try decoder.decode(type, from: value, at: key)
     }
@@ -31,73 +29,8 @@ struct MapDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
-    if let list = list(type, key) { return list }
-    return try present(type, key)
-  }
-
-  func decode(_ type: String.Type, forKey key: Key) throws -> String {
-    if let string = cursor.string(key.stringValue) { return string }
-    return try decoder.decode(type, from: value(for: key), at: key)
-  }
-
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
-    if let integer = cursor.integer(key.stringValue), let exact = Int(exactly: integer) { return exact }
-    return try decoder.decode(type, from: value(for: key), at: key)
-  }
-
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-    if let double = cursor.double(key.stringValue) { return double }
-    return try decoder.decode(type, from: value(for: key), at: key)
-  }
-
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-    if let boolean = cursor.boolean(key.stringValue) { return boolean }
-    return try decoder.decode(type, from: value(for: key), at: key)
-  }
-
-  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    if let string = cursor.string(key.stringValue) { return string }
-    return try present(type, key)
-  }
-
-  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
-    if let integer = cursor.integer(key.stringValue), let exact = Int(exactly: integer) { return exact }
-    return try present(type, key)
-  }
-
-  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
-    if let double = cursor.double(key.stringValue) { return double }
-    return try present(type, key)
-  }
-
-  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-    if let boolean = cursor.boolean(key.stringValue) { return boolean }
-    return try present(type, key)
-  }
-
-  private func present<T: Decodable>(_ type: T.Type, _ key: Key) throws -> T? {
     guard let value = cursor.value(of: key.stringValue), !value.isNull else { return nil }
     return try decoder.decode(type, from: value, at: key)
-  }
-
-  /// Returns an array of a frequent element type if all its elements have this type.
-  private func list<T>(_ type: T.Type, _ key: Key) -> T? {
-    if T.self == [String].self { return cursor.strings(key.stringValue).map { same($0) } }
-    if T.self == [Int].self {
-      return cursor.integers(key.stringValue).flatMap { Self.exact($0) }.map { same($0) }
-    }
-    if T.self == [Double].self { return cursor.doubles(key.stringValue).map { same($0) } }
-    return nil
-  }
-
-  private static func exact(_ integers: [Int64]) -> [Int]? {
-    var exact: [Int] = []
-    exact.reserveCapacity(integers.count)
-    for integer in integers {
-      guard let next = Int(exactly: integer) else { return nil }
-      exact.append(next)
-    }
-    return exact
   }
 
   // MARK: Containers

@@ -36,6 +36,7 @@ extension GeoPoint {
 
   public func encode(to encoder: any Encoder) throws {
     if let encoder = encoder as? ValueEncoder { return encoder.write(.stored(.geoPoint(stored))) }
+    if let encoder = encoder as? RecordValueEncoder { return encoder.write(value: self) }
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(latitude, forKey: .latitude)
     try container.encode(longitude, forKey: .longitude)
@@ -48,6 +49,10 @@ extension GeoPoint {
 
 extension ValueEncoder: TimestampEncoder {
   func write(_ timestamp: Timestamp) { write(.timestamp(timestamp)) }
+}
+
+extension RecordValueEncoder: TimestampEncoder {
+  func write(_ timestamp: Timestamp) { write(value: timestamp) }
 }
 
 extension ValueDecoder: TimestampDecoder {
@@ -72,6 +77,7 @@ extension VectorValue {
 
   public func encode(to encoder: any Encoder) throws {
     if let encoder = encoder as? ValueEncoder { return encoder.write(.stored(.vector(array))) }
+    if let encoder = encoder as? RecordValueEncoder { return encoder.write(value: self) }
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(array, forKey: .array)
   }
@@ -90,6 +96,7 @@ extension DocumentReference {
   }
 
   public func encode(to encoder: any Encoder) throws {
+    if let encoder = encoder as? RecordValueEncoder { return encoder.write(value: self) }
     guard let encoder = encoder as? ValueEncoder else {
       throw FirestoreEncodingError.encodingIsNotSupported(
         "DocumentReference values can only be encoded with Firestore.Encoder")
@@ -102,6 +109,7 @@ extension DocumentReference {
 
 extension FieldValue {
   public func encode(to encoder: any Encoder) throws {
+    if let encoder = encoder as? RecordValueEncoder { return encoder.write(value: self) }
     guard let encoder = encoder as? ValueEncoder else {
       throw FirestoreEncodingError.encodingIsNotSupported(
         "FieldValue values can only be encoded with Firestore.Encoder")

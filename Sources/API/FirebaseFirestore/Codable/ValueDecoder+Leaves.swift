@@ -26,7 +26,25 @@ extension ValueDecoder {
     if T.self == VectorValue.self {
       return same(VectorValue(try require(type, value.vector, in: value, at: key)))
     }
+    if case .recordArray(let array) = value {
+      // Decoding the elements one by one would need a container.
+      if T.self == [String].self, let strings = array.strings { return same(strings) }
+      if T.self == [Int].self, let integers = Self.exact(array.integers) { return same(integers) }
+      if T.self == [Double].self, let doubles = array.doubles { return same(doubles) }
+    }
     return try decodeRare(type, from: value, at: key)
+  }
+
+  /// Nil if an integer does not fit.
+  private static func exact(_ integers: [Int64]?) -> [Int]? {
+    guard let integers else { return nil }
+    var exact: [Int] = []
+    exact.reserveCapacity(integers.count)
+    for integer in integers {
+      guard let next = Int(exactly: integer) else { return nil }
+      exact.append(next)
+    }
+    return exact
   }
 
   private func decodeRare<T: Decodable>(
@@ -42,10 +60,37 @@ extension ValueDecoder {
     if T.self == Int8.self { return same(try integer(Int8.self, value, at: key)) }
     if T.self == Int128.self { return same(try integer(Int128.self, value, at: key)) }
     if T.self == UInt128.self { return same(try integer(UInt128.self, value, at: key)) }
-    if case .other(let other) = value, let same = Self.instance(of: type, other) as? T { return same }
+    if case .other(let other) = value { return try decodeObject(type, other, at: key) }
+    return try decodeNested(type, from: value, at: key)
+  }
+
+  /// Whether `decode` handles the type itself, and never calls its `init(from:)` without a strategy.
+  static func isScalar<T>(_ type: T.Type) -> Bool {
+    T.self == String.self || T.self == Int.self || T.self == Double.self || T.self == Bool.self
+      || T.self == Date.self || T.self == Timestamp.self || T.self == Int64.self || T.self == Data.self
+      || T.self == Float.self || T.self == URL.self || T.self == Decimal.self
+      || T.self == DocumentReference.self || T.self == GeoPoint.self || T.self == VectorValue.self
+      || T.self == Int32.self || T.self == UInt8.self || T.self == UInt.self || T.self == UInt64.self
+      || T.self == UInt32.self || T.self == Int16.self || T.self == UInt16.self || T.self == Int8.self
+      || T.self == Int128.self || T.self == UInt128.self
+  }
+
+  func decodeNested<T: Decodable>(
+    _ type: T.Type, from value: CodedValue, at key: (any CodingKey)?
+  ) throws -> T {
     let isDictionary = options.convertsKeys && type is any StringKeyed.Type
     // `type` may be a subclass of `T`.
     return try type.init(from: child(value, at: key, keysAreExact: isDictionary))
+  }
+
+  // This method is not inlined, because an optional of a generic type is looked up at run time, also where it
+  // is not needed.
+  @inline(never)
+  private func decodeObject<T: Decodable>(
+    _ type: T.Type, _ other: Any, at key: (any CodingKey)?
+  ) throws -> T {
+    if let same = Self.instance(of: type, other) as? T { return same }
+    return try decodeNested(type, from: .other(other), at: key)
   }
 
   /// Returns `other` if it is an instance of `type`.

@@ -1,6 +1,6 @@
 // The decoder of a coded value. Each nested value has its own decoder.
 
-private import DocumentStore
+import DocumentStore
 
 /// A decoder of one value. The chain of its parents is the coding path.
 final class ValueDecoder: Decoder {
@@ -23,6 +23,15 @@ final class ValueDecoder: Decoder {
     key = nil
   }
 
+  /// Creates a decoder for a value of `type`, which is not a scalar type.
+  init(_ map: RecordMap, _ options: DecodingOptions, as type: Any.Type) {
+    value = .recordMap(map)
+    self.options = options
+    keysAreExact = options.convertsKeys && type is any StringKeyed.Type
+    parent = nil
+    key = nil
+  }
+
   private init(
     _ value: CodedValue, below parent: ValueDecoder?, key: (any CodingKey)?,
     options: DecodingOptions, keysAreExact: Bool
@@ -32,6 +41,14 @@ final class ValueDecoder: Decoder {
     self.key = key
     self.options = options
     self.keysAreExact = keysAreExact
+  }
+
+  /// Returns `decoder` if it is a decoder of this class. Costs less than a cast.
+  static func of(_ decoder: any Decoder) -> ValueDecoder? {
+    func opened<Opened: Decoder>(_ decoder: Opened) -> ValueDecoder? {
+      Opened.self == ValueDecoder.self ? same(decoder, as: ValueDecoder.self) : nil
+    }
+    return opened(decoder)
   }
 
   var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
@@ -60,22 +77,36 @@ final class ValueDecoder: Decoder {
   // MARK: Decoder
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    switch try fields(for: ObjectIdentifier(type)) {
+    case .record(let fields): KeyedDecodingContainer(RecordDecodingContainer<Key>(fields))
+    case .others(let cursor): KeyedDecodingContainer(MapDecodingContainer<Key>(cursor))
+    }
+  }
+
+  /// The fields of a map.
+  enum Fields {
+    /// The fields of a record whose names are not converted.
+    case record(RecordFields)
+    case others(FieldCursor)
+  }
+
+  /// Returns the fields of the map that is being decoded. `type` identifies the type that looks them up.
+  func fields(for type: ObjectIdentifier) throws -> Fields {
     switch value {
-    case .stored(.map(let map)):
-      KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .stored(map.entries))))
     case .recordMap(let map):
-      KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .record(RecordFields(map)))))
-    case .map(let map):
-      KeyedDecodingContainer(MapDecodingContainer(FieldCursor(self, .coded(map.entries))))
-    default:
-      throw mismatch([String: Any].self, value, at: nil)
+      options.convertsKeys && !keysAreExact
+        ? .others(FieldCursor(self, .record(RecordFields(map))))
+        : .record(RecordFields(map, for: type, reader: self))
+    case .stored(.map(let map)): .others(FieldCursor(self, .stored(map.entries)))
+    case .map(let map): .others(FieldCursor(self, .coded(map.entries)))
+    default: throw mismatch([String: Any].self, value, at: nil)
     }
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     switch value {
     case .stored(.array(let elements)): ArrayDecodingContainer(self, .stored(elements))
-    case .recordArray(let elements): ArrayDecodingContainer(self, .record(elements))
+    case .recordArray(let array): ArrayDecodingContainer(self, .record(array.elements ?? []))
     case .array(let array): ArrayDecodingContainer(self, .coded(array.elements))
     default: throw mismatch([Any].self, value, at: nil)
     }

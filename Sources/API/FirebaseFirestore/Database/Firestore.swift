@@ -1,7 +1,7 @@
 // The database API: it creates references and owns the open store.
 
 private import ByteStore
-private import DocumentStore
+import DocumentStore
 public import FirebaseCore
 public import Foundation
 
@@ -110,6 +110,8 @@ public final class Firestore: NSObject, Sendable {
 
   /// Returns the client of the open database. Throws `failedPrecondition` if the instance was terminated.
   func livingClient() throws -> any FirestoreClient {
+    // Nearly every call finds the client, and does not need the settings.
+    if let existing = state.withLock({ $0.client }) { return existing }
     while true {
       let (existing, isTerminated, settings) = state.withLock { ($0.client, $0.isTerminated, $0.settings) }
       if let existing { return existing }
@@ -128,6 +130,13 @@ public final class Firestore: NSObject, Sendable {
   /// The client, if this instance has been used; nil before the first use and after the termination.
   var existingClient: (client: (any FirestoreClient)?, isTerminated: Bool) {
     state.withLock { ($0.client, $0.isTerminated) }
+  }
+
+  /// Encodes fields for the open database. Nil while the database is not open, and if it has a remote, whose
+  /// outbox keeps the fields in another form.
+  var fieldsEncoder: FieldsEncoder? {
+    guard let client = state.withLock({ $0.client }), !client.hasRemote else { return nil }
+    return client.store.openView?.store.fieldsEncoder
   }
 
   private func makeClient(_ settings: FirestoreSettings.Values) -> any FirestoreClient {

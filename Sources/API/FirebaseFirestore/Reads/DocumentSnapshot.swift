@@ -95,11 +95,9 @@ public class DocumentSnapshot: NSObject, @unchecked Sendable {
     as type: T.Type, with serverTimestampBehavior: ServerTimestampBehavior = .none,
     decoder: Firestore.Decoder = Firestore.Decoder()
   ) throws -> T {
-    guard let record else { return try decoder.decode(type, from: NSNull()) }
     // Only a document with pending writes has pending timestamps.
-    return try decoder.decodeFields(
-      type, from: record.fields, reference: reference,
-      times: metadata.hasPendingWrites ? serverTimestampBehavior : .none)
+    try decoder.decodeRecord(
+      type, record, reference: reference, times: metadata.hasPendingWrites ? serverTimestampBehavior : .none)
   }
 
   /// Returns the record with values for the timestamps that the remote has not set yet. Only a document with

@@ -17,17 +17,20 @@ extension DocumentReference {
   /// With a remote, the read uses the local cache. Throws `unavailable` if the cache has no information about
   /// the document, and always for the source `.server`.
   public func read(source: FirestoreSource = .default) throws -> DocumentSnapshot {
-    let client = firestore.client()
-    return DocumentSnapshot(
-      self,
-      try client.documentNow(at: try storedPath, source: source.readSource, after: client.lastIssuedWrite))
+    DocumentSnapshot(self, try readNow(source))
+  }
+
+  private func readNow(_ source: FirestoreSource) throws -> ViewedDocument {
+    try firestore.client().documentNow(at: try storedPath, source: source.readSource)
   }
 
   /// Reads the document on the calling thread and decodes it as `type`.
   public func read<T: Decodable>(
     as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default
   ) throws -> T {
-    try read(source: source).data(as: type, decoder: decoder)
+    // The same as `read(source:)` and `data(as:)`, without a snapshot.
+    let viewed = try readNow(source)
+    return try decoder.decodeRecord(type, viewed.record, reference: self, times: .none)
   }
 }
 
@@ -37,9 +40,6 @@ extension Query {
   ///
   /// With a remote, the query uses the local cache. Throws `unavailable` for the source `.server`.
   public func read(source: FirestoreSource = .default) throws -> QuerySnapshot {
-    let client = firestore.client()
-    return QuerySnapshot(
-      self,
-      try client.documentsNow(try runnable, source: source.readSource, after: client.lastIssuedWrite))
+    QuerySnapshot(self, try firestore.client().documentsNow(try runnable, source: source.readSource))
   }
 }

@@ -3,6 +3,7 @@
 package import DocumentStore
 private import FirebaseCore
 public import Foundation
+private import Synchronization
 
 /// A reference to a document, which may or may not exist. References are equal if their databases and paths
 /// are equal.
@@ -10,6 +11,8 @@ public final class DocumentReference: NSObject, Codable, Sendable {
   /// The database of the document.
   public let firestore: Firestore
   package let segments: [String]
+  /// Whether the path was checked and is valid. A check of every read would cost as much as a lock.
+  private let isValid = Atomic<Bool>(false)
 
   package init(_ firestore: Firestore, _ segments: [String]) {
     self.firestore = firestore
@@ -27,8 +30,11 @@ public final class DocumentReference: NSObject, Codable, Sendable {
   /// The path in the form that the engine uses. Throws if a name in the path violates a rule.
   package var storedPath: DocumentPath {
     get throws {
+      if isValid.load(ordering: .relaxed) { return DocumentPath(unchecked: segments) }
       do throws(PathError) {
-        return try DocumentPath(segments)
+        let path = try DocumentPath(segments)
+        isValid.store(true, ordering: .relaxed)
+        return path
       } catch {
         throw FirestoreErrors.translate(error)
       }

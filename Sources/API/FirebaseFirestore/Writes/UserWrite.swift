@@ -49,7 +49,13 @@ enum UserWrite {
     let firestore: Firestore
 
     func set(_ data: [String: Any], merge: Bool) throws -> Mutation {
-      try set(try UserData.fields(from: data, in: firestore), merge: merge)
+      // A merge needs the names of all fields, so it works on a tree.
+      if !merge, let encoder = firestore.fieldsEncoder,
+        let fields = DictionaryWriter.fields(data, with: encoder, in: firestore)
+      {
+        return try set(fields, merge: false)
+      }
+      return try set(try UserData.fields(from: data, in: firestore), merge: merge)
     }
 
     func set(_ data: [String: Any], only mergeFields: [Any]) throws -> Mutation {

@@ -313,7 +313,7 @@ extension ByteStore {
         continue
       }
       do throws(ByteStoreError) {
-        ticket.targets = try table.prepare(ticket.body, newKeys: &newKeys)
+        ticket.targets = try table.prepare(ticket.body, lookups: ticket.batch.lookups, newKeys: &newKeys)
         try table.checkHashDistribution(newKeys: newKeys)
         if let note = ticket.note { options.upperLayer?.prepare(note) }
         group.append(ticket)

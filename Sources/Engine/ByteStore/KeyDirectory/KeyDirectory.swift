@@ -17,6 +17,10 @@ package struct KeyDirectory: Sendable {
   /// The number of ordinals that have ever been assigned. It includes those that are free now.
   package private(set) var ordinals: Int
   package private(set) var keys: Int
+  /// The numbers of keys that were ever added and removed, counted from the creation of this value. A lookup
+  /// compares them with those of an earlier lookup.
+  private(set) var insertions: UInt64 = 0
+  private(set) var removals: UInt64 = 0
   package private(set) var memtable = Memtable()
   package private(set) var segments: [SegmentUse?]
   /// The checkpoint with the missing pages; nil if none are missing.
@@ -43,6 +47,9 @@ package struct KeyDirectory: Sendable {
       Double(liveBytes) < 0.95 * Double(segment.pages * SegmentFormat.pageBytes)
     }
   }
+
+  /// A key directory without keys. Its copies share their pages.
+  static let empty = KeyDirectory(hashSeed: .zero)
 
   package init(hashSeed: RandomID) {
     hash = KeyHash(seed: hashSeed)
@@ -92,7 +99,7 @@ package struct KeyDirectory: Sendable {
     case inSegment(UInt32, Segment, Location)
   }
 
-  package func fingerprint(of key: RawSpan) -> UInt32 { UInt32(truncatingIfNeeded: hash.hash(key) >> 32) }
+  package func fingerprint(of key: RawSpan) -> UInt32 { Self.fingerprint(ofHash: hash.hash(key)) }
 
   /// Looks up a key. `mismatches` lists the ordinals whose segment entries turned out to belong to other
   /// keys.
@@ -124,6 +131,8 @@ package struct KeyDirectory: Sendable {
   }
 
   package func location(of ordinal: UInt32) -> Location { Location(bits: locations[Int(ordinal)]) }
+
+  func isLoaded(locationOf ordinal: UInt32) -> Bool { locations.isLoaded(wordAt: Int(ordinal)) }
 
   package func isOrdinal(_ ordinal: UInt32, of key: RawSpan) -> Bool {
     var probe = slots.probe(for: fingerprint(of: key))
@@ -290,6 +299,7 @@ package struct KeyDirectory: Sendable {
     locations[Int(ordinal)] = location.bits
     slots.insert(fingerprint, ordinal)
     keys += 1
+    insertions += 1
     return ordinal
   }
 
@@ -306,6 +316,7 @@ package struct KeyDirectory: Sendable {
     slots.remove(fingerprint, ordinal)
     freedByGroup.append(ordinal)
     keys -= 1
+    removals += 1
   }
 
   /// Releases a location during `apply`. If the location belongs to a put of the same commit, it holds no

@@ -11,15 +11,21 @@ package final class SharedKeyDirectory: Sendable {
   /// The store's path, for errors.
   private let path: String
   private let table: Locked<KeyDirectory>
+  /// The hash of the key directory. A reader that takes over another state of the store may get another hash.
+  let hash: KeyHash
   /// Whether pages that the checkpoint lost were rebuilt. Until the next checkpoint is written, every open
   /// has to rebuild them.
   let isRebuilt = Locked(false)
 
   package init(_ table: KeyDirectory, _ cache: PageCache, path: String) {
+    hash = table.hash
     self.table = Locked(table)
     self.cache = cache
     self.path = path
   }
+
+  /// Creates a key directory of the same store, with another content.
+  func sibling(_ table: KeyDirectory) -> SharedKeyDirectory { SharedKeyDirectory(table, cache, path: path) }
 
   /// Returns an immutable copy of the key directory as it is now.
   package func frozen() -> KeyDirectory { table.withLock { $0 } }
@@ -52,7 +58,7 @@ package final class SharedKeyDirectory: Sendable {
 
   /// Returns the ordinal of a key; nil if the key does not exist. If `needsValue` accepts the ordinal, the
   /// value is in `buffer` afterwards.
-  private func find(
+  func find(
     _ key: [UInt8], into buffer: inout ReadBuffer, isFrozen: Bool = false,
     _ needsValue: (UInt32) -> Bool = { _ in true }
   ) throws(ByteStoreError) -> UInt32? {
@@ -66,8 +72,7 @@ package final class SharedKeyDirectory: Sendable {
         // An ordinal in `mismatches` may have been reassigned to this key in the meantime. The lookup is
         // repeated in a frozen copy, where this cannot happen.
         guard !mismatches.isEmpty, !isFrozen else { return nil }
-        return try SharedKeyDirectory(frozen(), cache, path: path).find(
-          key, into: &buffer, isFrozen: true, needsValue)
+        return try sibling(frozen()).find(key, into: &buffer, isFrozen: true, needsValue)
       case .missing(let page):
         try load(page)
       case .inMemtable(let ordinal, let commit, let offset):
@@ -175,18 +180,27 @@ package final class SharedKeyDirectory: Sendable {
 
   /// Resolves the keys of a commit to existing ordinals, so that applying the commit cannot fail. `newKeys`
   /// is the number of new keys in the group so far, and the new keys of this commit are added to it.
+  /// `lookups` are the earlier lookups of the first operations.
   package func prepare(
-    _ commit: CommitBody, newKeys: inout Int
+    _ commit: CommitBody, lookups: [KeyLookup] = [], newKeys: inout Int
   ) throws(ByteStoreError) -> [KeyDirectory.Target] {
     var targets: [KeyDirectory.Target] = []
-    var unresolved = try pass(commit, &targets)
-    if !unresolved.isEmpty { try setSequence(&unresolved, commit, targets: &targets) }
-    newKeys += targets.count { $0.ordinal == nil }
-    let keys = table.withLock { $0.keys } + newKeys
-    guard keys <= SlotPages.keysMax else {
+    targets.reserveCapacity(commit.count)
+    var pass = pass(commit, lookups, targets: &targets, newKeys: newKeys)
+    if !pass.unresolved.isEmpty {
+      try setSequence(&pass.unresolved, commit, targets: &targets)
+      pass.newKeys = targets.count { $0.ordinal == nil }
+      pass.keys = table.withLock { $0.keys }
+      pass.missing = table.withLock { $0.prepare(newKeys: newKeys + pass.newKeys) }
+    }
+    newKeys += pass.newKeys
+    guard pass.keys + newKeys <= SlotPages.keysMax else {
       throw .full(directory: path, what: "keys", limit: SlotPages.keysMax)
     }
-    while let page = table.withLock({ $0.prepare(newKeys: newKeys) }) { try load(page) }
+    while let page = pass.missing {
+      try load(page)
+      pass.missing = table.withLock { $0.prepare(newKeys: newKeys) }
+    }
     return targets
   }
 
@@ -196,26 +210,45 @@ package final class SharedKeyDirectory: Sendable {
     var key: Range<Int>
   }
 
-  /// Resolves all keys that can be resolved without I/O, and takes the lock only once. Returns the other
-  /// keys.
+  /// The result of the first pass over a commit, which runs under the lock.
+  private struct Pass {
+    var unresolved: [UnresolvedKey] = []
+    /// The number of keys in the key directory.
+    var keys = 0
+    /// The number of keys that the commit adds, if there are no unresolved keys.
+    var newKeys = 0
+    /// A page that must be loaded before the commit can be applied.
+    var missing: PageAddress?
+  }
+
+  /// Resolves all keys that can be resolved without I/O, and takes the lock only once.
   private func pass(
-    _ commit: CommitBody, _ targets: inout [KeyDirectory.Target]
-  ) throws(ByteStoreError) -> [UnresolvedKey] {
+    _ commit: CommitBody, _ lookups: [KeyLookup], targets: inout [KeyDirectory.Target], newKeys: Int
+  ) -> Pass {
     table.withLock { table in
-      var unresolved: [UnresolvedKey] = []
+      // The lookups are useless if the key directory has another seed now.
+      let lookups = table.hash.seed == hash.seed ? lookups : []
+      var pass = Pass(keys: table.keys)
       for operation in commit.operations {
+        let place = targets.count
+        if place < lookups.count, let target = table.target(lookups[place]) {
+          if target.ordinal == nil { pass.newKeys += 1 }
+          targets.append(target)
+          continue
+        }
         let key = operation.key
         let bytes = commit.bytes.rawSpan.extracting(key)
         let fingerprint = table.fingerprint(of: bytes)
         var found: UInt32?
         switch table.find(bytes, fingerprint) {
-        case .absent: break
+        case .absent: pass.newKeys += 1
         case .inMemtable(let ordinal, _, _): found = ordinal
-        case .missing, .inSegment: unresolved.append(UnresolvedKey(index: targets.count, key: key))
+        case .missing, .inSegment: pass.unresolved.append(UnresolvedKey(index: place, key: key))
         }
         targets.append(KeyDirectory.Target(fingerprint, found))
       }
-      return unresolved
+      if pass.unresolved.isEmpty { pass.missing = table.prepare(newKeys: newKeys + pass.newKeys) }
+      return pass
     }
   }
 
@@ -257,7 +290,7 @@ package final class SharedKeyDirectory: Sendable {
   // MARK: All entries
 
   /// Empties the key directory, which releases the files that only this directory references.
-  func empty() { table.withLock { $0 = KeyDirectory(hashSeed: .zero) } }
+  func empty() { table.withLock { $0 = .empty } }
 
   /// Passes every key and value to `body`, first from the segments, then from the memtable in commit
   /// order.

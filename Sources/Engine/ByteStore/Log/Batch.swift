@@ -11,6 +11,8 @@ package struct Batch: Sendable {
   package private(set) var count = 0
   private var puts = 0
   package private(set) var body: [UInt8]
+  /// The earlier lookups of the first operations, with `KeyLookup.none` for an operation without one.
+  private(set) var lookups: [KeyLookup] = []
 
   /// Creates an empty batch. `bytes` is the total size of the operations that will be added, as computed by
   /// `bytes(ofPutOf:for:)` and `bytes(ofRemovalOf:)`. The body is then allocated once, at its exact size,
@@ -27,26 +29,48 @@ package struct Batch: Sendable {
     try put(value.rawSpan, for: key)
   }
 
-  package mutating func put(_ value: RawSpan, for key: [UInt8]) throws(ByteStoreError) {
-    try check(key)
-    guard value.byteCount <= Self.valueBytesMax else {
-      throw .tooLarge(what: "A value", limit: Self.valueBytesMax, found: value.byteCount)
-    }
-    try makeRoom(for: Self.bytes(ofPutOf: value.byteCount, for: key))
-    puts += 1
-    body.append(CommitBody.putTag)
-    body.append(littleEndian: UInt16(key.count))
-    body.append(littleEndian: UInt32(value.byteCount))
-    body.append(contentsOf: key)
-    body.append(copying: value)
+  package mutating func put(
+    _ value: RawSpan, for key: [UInt8], lookup: KeyLookup = .none
+  ) throws(ByteStoreError) {
+    try put(head: value.extracting(first: 0), body: value, for: key, lookup: lookup)
   }
 
-  package mutating func remove(_ key: [UInt8]) throws(ByteStoreError) {
+  /// Adds a put of a value that consists of two parts.
+  package mutating func put(
+    head: RawSpan, body value: RawSpan, for key: [UInt8], lookup: KeyLookup = .none
+  ) throws(ByteStoreError) {
+    let valueBytes = head.byteCount + value.byteCount
+    try check(key)
+    guard valueBytes <= Self.valueBytesMax else {
+      throw .tooLarge(what: "A value", limit: Self.valueBytesMax, found: valueBytes)
+    }
+    try makeRoom(for: Self.bytes(ofPutOf: valueBytes, for: key))
+    puts += 1
+    // The tag and both sizes have seven bytes together.
+    let sizes = UInt64(key.count) << 8 | UInt64(valueBytes) << 24
+    body.append(lowest: 7, of: UInt64(CommitBody.putTag) | sizes)
+    body.append(contentsOf: key)
+    if head.byteCount > 0 { body.append(copying: head) }
+    body.append(copying: value)
+    note(lookup)
+  }
+
+  package mutating func remove(
+    _ key: [UInt8], lookup: KeyLookup = .none
+  ) throws(ByteStoreError) {
     try check(key)
     try makeRoom(for: Self.bytes(ofRemovalOf: key))
     body.append(CommitBody.removeTag)
     body.append(littleEndian: UInt16(key.count))
     body.append(contentsOf: key)
+    note(lookup)
+  }
+
+  /// Keeps the lookup of the last operation.
+  private mutating func note(_ lookup: KeyLookup) {
+    guard lookup.isKnown else { return }
+    while lookups.count < count - 1 { lookups.append(.none) }
+    lookups.append(lookup)
   }
 
   /// Whether the batch has room for one more put.
@@ -78,6 +102,8 @@ package struct Batch: Sendable {
   private mutating func makeRoom(for bytes: Int) throws(ByteStoreError) {
     try Self.check(bytes: body.count - CommitBody.prefixBytes + bytes)
     count += 1
-    for byte in 0..<4 { body[8 + byte] = UInt8(truncatingIfNeeded: count >> (8 * byte)) }
+    let number = UInt32(truncatingIfNeeded: count).littleEndian
+    // The prefix has room for the number after the stamp.
+    unsafe body.withUnsafeMutableBytes { unsafe $0.storeBytes(of: number, toByteOffset: 8, as: UInt32.self) }
   }
 }

@@ -36,6 +36,9 @@ package struct CommitBody {
     return reader.uint64() ?? 0
   }
 
+  /// The number of operations.
+  var count: Int { Self.count(in: bytes).map { Int($0) } ?? 0 }
+
   package enum Operation {
     case put(offset: Int, key: Range<Int>, value: Range<Int>)
     case remove(key: Range<Int>)

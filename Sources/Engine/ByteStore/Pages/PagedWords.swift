@@ -35,6 +35,12 @@ package struct PagedWords: Sendable {
     set { chunks[page >> Self.chunkBits][page & Self.pageInChunkMask][word] = newValue }
   }
 
+  /// Changes the words of a page in place. A series of changes then finds the page only once.
+  @inline(__always)
+  mutating func change(page: Int, _ body: (inout [UInt64]) -> Void) {
+    body(&chunks[page >> Self.chunkBits][page & Self.pageInChunkMask])
+  }
+
   func words(ofPage page: Int) -> [UInt64] { chunks[page >> Self.chunkBits][page & Self.pageInChunkMask] }
 
   mutating func setWords(_ words: [UInt64], ofPage page: Int) {
@@ -58,6 +64,12 @@ extension PagedWords {
   subscript(index: Int) -> UInt64 {
     get { self[index / Self.wordsPerPage, index % Self.wordsPerPage] }
     set { self[index / Self.wordsPerPage, index % Self.wordsPerPage] = newValue }
+  }
+
+  /// The word at an index in the whole array; nil if its page is still on disk.
+  func loadedWord(at index: Int) -> UInt64? {
+    let (page, word) = index.quotientAndRemainder(dividingBy: Self.wordsPerPage)
+    return isLoaded(page) ? self[page, word] : nil
   }
 
   func isLoaded(wordAt index: Int) -> Bool { isLoaded(index / Self.wordsPerPage) }

@@ -139,10 +139,12 @@ package struct SlotPages: Sendable {
   }
 
   private mutating func place(_ slot: UInt64, in page: Int) {
-    var index = Self.home(of: Self.fingerprint(of: slot))
-    while pages[page, index] != 0 { index = Self.next(index) }
-    pages[page, index] = slot
-    pages[page, Self.countWord] += 1
+    pages.change(page: page) { words in
+      var index = Self.home(of: Self.fingerprint(of: slot))
+      while words[index] != 0 { index = Self.next(index) }
+      words[index] = slot
+      words[Self.countWord] += 1
+    }
   }
 
   /// Moves later slots back into the gap, so that no probe stops at the gap too early.

@@ -25,10 +25,14 @@ package struct ByteReader: ~Escapable {
   /// Reads a LEB128 number: seven bits per byte, lowest bits first. The high bit is clear only in the last
   /// byte.
   package mutating func varint() -> UInt64? {
-    // Most numbers fit in one byte.
+    // Most numbers fit in one byte or two.
     guard let first = uint8() else { return nil }
     if first < 0x80 { return UInt64(first) }
-    offset -= 1
+    if let second = uint8() {
+      if second < 0x80 { return UInt64(first & 0x7F) | UInt64(second) << 7 }
+      offset &-= 1
+    }
+    offset &-= 1
     return longVarint()
   }
 

@@ -76,36 +76,29 @@ package struct Locked<State>: @unchecked Sendable {
   }
 }
 
-/// A mutex, the state that it protects, and a condition variable, in one allocation.
+/// A mutex, a condition variable, and the state that the mutex protects, in one allocation.
 ///
 /// With one allocation, a cold lock causes fewer cache misses. The state is not a stored property of a class,
 /// because Swift's exclusivity checks would cost as much as the lock, which already excludes concurrent
-/// access. All code that runs during a lock operation can be inlined. Otherwise the offset of a state of
-/// unknown type would be looked up on every use.
+/// access. All code that runs during a lock operation can be inlined. `deinit` cannot, and is compiled once
+/// for all types of state. The mutex and the condition are therefore in a type that is not generic. Otherwise
+/// each release of a lock would look up their type at run time.
 @usableFromInline
 @safe
-final class LockStorage<State>: ManagedBuffer<pthread_mutex_t, LockedPart<State>> {
-  @usableFromInline
+final class LockStorage<State>: ManagedBuffer<LockHead, State> {
+  @inlinable
   static func make(_ initial: State) -> LockStorage {
-    let buffer = unsafe create(minimumCapacity: 1) { _ in unsafe pthread_mutex_t() }
+    let buffer = create(minimumCapacity: 1) { _ in LockHead() }
     // This downcast is safe, because `create` returns an instance of the class that it is called on.
     let storage = unsafe unsafeDowncast(buffer, to: LockStorage.self)
-    unsafe storage.part.initialize(to: LockedPart(state: initial, changed: pthread_cond_t()))
-    var attributes = pthread_mutexattr_t()
-    var failure = unsafe pthread_mutexattr_init(&attributes)
-    #if canImport(Glibc)
-    failure |= unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
-    #endif
-    failure |= unsafe pthread_mutex_init(storage.mutex, &attributes) | pthread_cond_init(storage.changed, nil)
-    unsafe pthread_mutexattr_destroy(&attributes)
-    precondition(failure == 0, "a lock could not be created: the process is out of resources")
+    unsafe LockHead.initialize(storage.mutex, storage.changed)
+    unsafe storage.state.initialize(to: initial)
     return storage
   }
 
   deinit {
-    unsafe pthread_cond_destroy(changed)
-    unsafe pthread_mutex_destroy(mutex)
-    unsafe part.deinitialize(count: 1)
+    unsafe LockHead.destroy(mutex, changed)
+    unsafe state.deinitialize(count: 1)
   }
 
   @inlinable
@@ -114,41 +107,64 @@ final class LockStorage<State>: ManagedBuffer<pthread_mutex_t, LockedPart<State>
     withExtendedLifetime(self) {}
   }
 
-  @inlinable
-  var mutex: UnsafeMutablePointer<pthread_mutex_t> { unsafe withUnsafeMutablePointerToHeader { unsafe $0 } }
-
   // These pointers point into this object and are only used while it is alive. `unlock` is the last use and
   // keeps the object alive until then. Offsets are computed, because key paths would be looked up at run time
   // in unoptimised builds.
 
   @inlinable
-  var state: UnsafeMutablePointer<State> {
-    unsafe UnsafeMutableRawPointer(part).assumingMemoryBound(to: State.self)
+  var mutex: UnsafeMutablePointer<pthread_mutex_t> {
+    unsafe UnsafeMutableRawPointer(head).assumingMemoryBound(to: pthread_mutex_t.self)
   }
 
   @inlinable
   var changed: UnsafeMutablePointer<pthread_cond_t> {
-    unsafe (UnsafeMutableRawPointer(part) + MemoryLayout<State>.size).alignedUp(for: pthread_cond_t.self)
-      .assumingMemoryBound(to: pthread_cond_t.self)
+    unsafe (UnsafeMutableRawPointer(head) + MemoryLayout<pthread_mutex_t>.size)
+      .alignedUp(for: pthread_cond_t.self).assumingMemoryBound(to: pthread_cond_t.self)
   }
 
   @inlinable
-  var part: UnsafeMutablePointer<LockedPart<State>> {
-    unsafe withUnsafeMutablePointerToElements { unsafe $0 }
-  }
+  var head: UnsafeMutablePointer<LockHead> { unsafe withUnsafeMutablePointerToHeader { unsafe $0 } }
+
+  @inlinable
+  var state: UnsafeMutablePointer<State> { unsafe withUnsafeMutablePointerToElements { unsafe $0 } }
 }
 
+/// The parts of a lock that do not depend on the type of its state.
 @usableFromInline
-struct LockedPart<State> {
+@safe
+struct LockHead {
   @usableFromInline
-  var state: State
+  var mutex: pthread_mutex_t
   @usableFromInline
   var changed: pthread_cond_t
 
+  @inlinable
+  init() {
+    unsafe mutex = pthread_mutex_t()
+    changed = pthread_cond_t()
+  }
+
+  /// Both pointers must point to zeroed memory that stays where it is until `destroy`.
   @usableFromInline
-  init(state: State, changed: pthread_cond_t) {
-    self.state = state
-    self.changed = changed
+  static func initialize(
+    _ mutex: UnsafeMutablePointer<pthread_mutex_t>, _ changed: UnsafeMutablePointer<pthread_cond_t>
+  ) {
+    var attributes = pthread_mutexattr_t()
+    var failure = unsafe pthread_mutexattr_init(&attributes)
+    #if canImport(Glibc)
+    failure |= unsafe pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_ADAPTIVE_NP))
+    #endif
+    failure |= unsafe pthread_mutex_init(mutex, &attributes) | pthread_cond_init(changed, nil)
+    unsafe pthread_mutexattr_destroy(&attributes)
+    precondition(failure == 0, "a lock could not be created: the process is out of resources")
+  }
+
+  /// The lock must be unlocked, and no thread may wait for the condition.
+  static func destroy(
+    _ mutex: UnsafeMutablePointer<pthread_mutex_t>, _ changed: UnsafeMutablePointer<pthread_cond_t>
+  ) {
+    unsafe pthread_cond_destroy(changed)
+    unsafe pthread_mutex_destroy(mutex)
   }
 }
 

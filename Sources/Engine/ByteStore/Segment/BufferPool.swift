@@ -29,6 +29,25 @@ final class BufferPool: Sendable {
 
 /// A pooled buffer, used by one thread at a time. Creating a buffer takes as long as many reads, because the
 /// buffer is filled with zeros and a dictionary is copied into it.
+@safe
 package final class PooledBuffer {
-  package var buffer = ReadBuffer()
+  // The buffer has its own allocation, because each access to a stored property of a class is checked for
+  // exclusivity at run time. The check takes as long as copying a small entry. This object owns the
+  // allocation, and one thread at a time uses the object.
+  private let storage: UnsafeMutablePointer<ReadBuffer>
+
+  init() {
+    unsafe storage = .allocate(capacity: 1)
+    unsafe storage.initialize(to: ReadBuffer())
+  }
+
+  deinit {
+    unsafe storage.deinitialize(count: 1)
+    unsafe storage.deallocate()
+  }
+
+  package var buffer: ReadBuffer {
+    _read { yield unsafe storage.pointee }
+    _modify { yield unsafe &storage.pointee }
+  }
 }

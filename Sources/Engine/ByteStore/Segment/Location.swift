@@ -44,6 +44,7 @@ package struct Location: Hashable, Sendable {
     case run(slot: Int, page: Int, pages: Int)
   }
 
+  @inline(__always)
   package var place: Place {
     switch bits >> 62 {
     case 1: .memtable(body: bits >> 24 & (Self.bodiesMax - 1), offset: field(0, 24))
@@ -66,6 +67,8 @@ package struct Location: Hashable, Sendable {
 
   /// The segment's slot; nil if the location is in no segment.
   package var slot: Int? { bits >> 63 == 1 ? field(46, 16) : nil }
+
+  func isInSegment(ofSlot slot: Int) -> Bool { bits >> 63 == 1 && field(46, 16) == slot }
 
   private func field(_ shift: UInt64, _ width: UInt64) -> Int { Int(bits >> shift & (1 << width - 1)) }
 }

@@ -68,14 +68,16 @@ package final class PageCache: Sendable {
     _ body: (RawSpan) -> Result
   ) throws(ByteStoreError) -> (result: Result, hasWaited: Bool) {
     let hash = PageHash(id)
-    let shard = shards[hash.shard]
     var spareMemory: PageMemory?
-    let found = shard.withLock { shard -> Result? in
-      guard let frame = shard.find(id, hash) else {
-        spareMemory = shard.takeSpareMemory()
-        return nil
+    // Use the buffer, because a copy of the array's element would retain and release the lock.
+    let found = unsafe shards.withUnsafeBufferPointer { shards in
+      unsafe shards[hash.shard].withLock { shard -> Result? in
+        guard let frame = shard.find(id, hash) else {
+          spareMemory = shard.takeSpareMemory()
+          return nil
+        }
+        return body(shard.bytes(of: frame))
       }
-      return body(shard.bytes(of: frame))
     }
     if let found { return (found, false) }
 
@@ -87,7 +89,7 @@ package final class PageCache: Sendable {
     let result = body(loaded.bytes)
     // This comes after `body` has returned, because once the shard has this memory, another thread may load a
     // page into it.
-    shard.withLock { $0.keep(loaded, as: id, hash: hash) }
+    shards[hash.shard].withLock { $0.keep(loaded, as: id, hash: hash) }
     checkMemory()
     return (result, hasWaited)
   }

@@ -91,6 +91,9 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     try body(key, bytes)
   }
 
+  /// Calls `body` with the result of the last read.
+  package borrowing func withBytes<Result>(_ body: (RawSpan) -> Result) -> Result { body(bytes) }
+
   /// Splits the entry: `key` becomes its key, and `bytes` is reduced to its value. Returns false if `bytes`
   /// is not an entry.
   mutating func splitEntry() -> Bool {

@@ -168,7 +168,13 @@ package final class Segment: Sendable {
   package func read(
     _ location: Location, _ cache: PageCache, into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
-    let opened = try open(wanting: location)
+    try read(location, try open(wanting: location), cache: cache, into: &buffer)
+  }
+
+  /// Does the same as `read(_:_:into:)` for a segment that is open.
+  func read(
+    _ location: Location, _ opened: Opened, cache: PageCache, into buffer: inout ReadBuffer
+  ) throws(ByteStoreError) -> Bool {
     switch location.place {
     case .entry(_, let page, let offset, let bytes):
       let (isWhole, hasWaited) = try cache.withPage(

@@ -7,6 +7,11 @@
 //
 // Most snapshots last for one call. A snapshot that lasts longer is pinned: it is registered in the store
 // until `close()` or until its last reference is released.
+//
+// A snapshot for one call reads its copy of the key directory without a lock. The copy never changes. If a
+// checkpoint page is missing, or if a key is looked up, the snapshot makes a SharedKeyDirectory of the copy,
+// which can load pages. From then on, all reads use the SharedKeyDirectory. A pinned snapshot has one from
+// the start, because `close()` empties it.
 
 import Synchronization
 
@@ -16,36 +21,56 @@ package final class Snapshot: Sendable {
   package let sequence: SequenceNumber
   /// The largest stamp of all visible commits; 0 before the first commit.
   package let stamp: UInt64
-  private let frozen: SharedKeyDirectory
+  /// The key directory of a snapshot for one call; empty in a pinned snapshot.
+  private let table: KeyDirectory
+  /// The key directory with the pages that this snapshot has loaded.
+  private let loading = LazyReference<SharedKeyDirectory>()
   /// The live key directory. Pages that are loaded for the frozen key directory are stored in the live one as
   /// well.
   private let live: SharedKeyDirectory
   /// The registration of a pinned snapshot; nil if the snapshot is not pinned.
   private let pin: SnapshotPin?
 
-  fileprivate init(_ table: KeyDirectory, live: SharedKeyDirectory, path: String, pin: SnapshotPin?) {
+  fileprivate init(_ table: KeyDirectory, live: SharedKeyDirectory) {
     sequence = table.published
     stamp = table.lastStamp
-    frozen = SharedKeyDirectory(table, live.cache, path: path)
+    self.table = table
+    self.live = live
+    pin = nil
+  }
+
+  fileprivate init(_ table: KeyDirectory, live: SharedKeyDirectory, pin: SnapshotPin) {
+    sequence = table.published
+    stamp = table.lastStamp
+    self.table = .empty
     self.live = live
     self.pin = pin
+    _ = loading.storeIfNil(live.sibling(table))
   }
+
+  /// The key directory for reads that may have to load pages.
+  private var loadingDirectory: SharedKeyDirectory {
+    loading.load() ?? loading.storeIfNil(live.sibling(table))
+  }
+
+  /// A copy of the key directory with the pages that are loaded by now.
+  private var current: KeyDirectory { loading.load()?.frozen() ?? table }
 
   /// Ends a pinned snapshot and releases everything that only this snapshot retains. Later reads by key fail.
   package func close() {
     guard let pin, pin.release() else { return }
-    frozen.empty()
+    loadingDirectory.empty()
   }
 
   /// The number of keys; 0 after `close()`.
-  package var count: Int { frozen.withTable { $0.keys } }
+  package var count: Int { loading.load()?.withTable { $0.keys } ?? table.keys }
 
   // MARK: Reads by key
 
   /// Reads the value of a key into `buffer`; returns false if the key has no value.
   package func read(_ key: [UInt8], into buffer: inout ReadBuffer) throws(ByteStoreError) -> Bool {
     try pin?.checkReadable()
-    let isThere = try frozen.read(key, into: &buffer)
+    let isThere = try loadingDirectory.read(key, into: &buffer)
     // If the snapshot was closed during the read, its key directory is empty, and the read must fail.
     if !isThere { try pin?.checkReadable() }
     return isThere
@@ -61,7 +86,7 @@ package final class Snapshot: Sendable {
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) {
     try pin?.checkReadable()
-    try frozen.forEachEntry(body)
+    try loadingDirectory.forEachEntry(body)
     try pin?.checkReadable()
   }
 
@@ -78,16 +103,16 @@ package final class Snapshot: Sendable {
     _ ordinal: UInt32, into buffer: inout ReadBuffer
   ) throws(ByteStoreError) -> Bool {
     while true {
-      switch frozen.withTable({ $0.look(up: ordinal) }) {
+      switch loading.load()?.withTable({ $0.look(up: ordinal) }) ?? table.look(up: ordinal) {
       case .absent:
         return false
       case .missing(let page):
-        try frozen.load(page, alsoInto: live)
+        try loadingDirectory.load(page, alsoInto: live)
       case .inMemtable(let commit, let offset):
         buffer.fill(with: commit, putAt: offset)
         return true
       case .inSegment(let segment, let location):
-        try segment.read(location, frozen.cache, into: &buffer)
+        try segment.read(location, live.cache, into: &buffer)
         guard buffer.splitEntry() else { throw segment.badEntry(location, try segment.open()) }
         return true
       }
@@ -104,38 +129,50 @@ package final class Snapshot: Sendable {
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Bool
   ) throws(ByteStoreError) -> Bool {
     // A copy of the frozen key directory needs no lock.
-    var table = frozen.frozen()
+    var table = current
     var hasPrefetchedPages = false
     var locations: [Location] = []
     locations.reserveCapacity(ordinals.count)
     for ordinal in ordinals {
-      while let page = table.missingPage(for: ordinal) {
+      var location = table.loadedLocation(of: ordinal)
+      while location == nil {
         if !hasPrefetchedPages { prefetchPages(of: ordinals, table) }
         hasPrefetchedPages = true
-        try frozen.load(page, alsoInto: live)
-        table = frozen.frozen()
+        if let page = table.missingPage(for: ordinal) { try loadingDirectory.load(page, alsoInto: live) }
+        table = loadingDirectory.frozen()
+        location = table.loadedLocation(of: ordinal)
       }
-      locations.append(ordinal < table.ordinals ? table.location(of: ordinal) : .none)
+      locations.append(location ?? Location.none)
     }
     // `requestedCount` is the number of locations, from the first one on, for which read-ahead was started.
     var requestedCount = 0
     if hasPrefetchedPages { startReading(locations, from: 0, requestedCount: &requestedCount, table: table) }
-    for index in ordinals.indices {
+    let cache = live.cache
+    var index = 0
+    while index < locations.count {
       let location = locations[index]
-      if let segment = table.segment(of: location) {
-        if !segment.isOpen {
-          startReading(locations, from: index, requestedCount: &requestedCount, table: table)
+      guard let segment = table.segment(of: location) else {
+        if case .memtable(let commit, let offset) = location.place {
+          buffer.fill(with: table.memtable[commit], putAt: offset)
+          guard body(ordinals[index], buffer.key, buffer.bytes) else { return false }
         }
-        if try segment.read(location, frozen.cache, into: &buffer) {
-          startReading(locations, from: index + 1, requestedCount: &requestedCount, table: table)
-        }
-        guard buffer.splitEntry() else { throw segment.badEntry(location, try segment.open()) }
-      } else if case .memtable(let body, let offset) = location.place {
-        buffer.fill(with: table.memtable[body], putAt: offset)
-      } else {
+        index += 1
         continue
       }
-      guard body(ordinals[index], buffer.key, buffer.bytes) else { return false }
+      if !segment.isOpen {
+        startReading(locations, from: index, requestedCount: &requestedCount, table: table)
+      }
+      let opened = try segment.open(wanting: location)
+      // Reads all entries of this segment up to the first entry elsewhere, so that the references to the
+      // segment and to its file are counted only once.
+      repeat {
+        if try segment.read(locations[index], opened, cache: cache, into: &buffer) {
+          startReading(locations, from: index + 1, requestedCount: &requestedCount, table: table)
+        }
+        guard buffer.splitEntry() else { throw segment.badEntry(locations[index], opened) }
+        guard body(ordinals[index], buffer.key, buffer.bytes) else { return false }
+        index += 1
+      } while index < locations.count && locations[index].isInSegment(ofSlot: segment.slot)
     }
     return true
   }
@@ -172,29 +209,31 @@ package final class Snapshot: Sendable {
 
 extension ByteStore {
   /// Takes a pinned snapshot of the last commit.
-  package func snapshot() throws(ByteStoreError) -> Snapshot { try pinnedSnapshot {}.snapshot }
+  package func snapshot() throws(ByteStoreError) -> Snapshot { try pinnedSnapshot {} }
 
   /// Takes a snapshot of the last commit for the duration of one call, and runs `body` at the same commit. No
   /// commit is applied until `body` returns. `body` must do no I/O and must not call the store.
-  package func snapshot<Result>(
-    alongside body: () -> Result
-  ) throws(ByteStoreError) -> (snapshot: Snapshot, result: Result) {
+  ///
+  /// This method is not generic, because callers in other modules would look up its types at run time.
+  package func snapshot(alongside body: () -> Void) throws(ByteStoreError) -> Snapshot {
     try checkReadable()
-    return table.withTable { table in (Snapshot(table, live: self.table, path: path, pin: nil), body()) }
+    return table.withTable { table in
+      body()
+      return Snapshot(table, live: self.table)
+    }
   }
 
   /// Does the same as `snapshot(alongside:)`, but with a pinned snapshot.
-  package func pinnedSnapshot<Result>(
-    alongside body: () -> Result
-  ) throws(ByteStoreError) -> (snapshot: Snapshot, result: Result) {
+  package func pinnedSnapshot(alongside body: () -> Void) throws(ByteStoreError) -> Snapshot {
     try checkReadable()
     let pin = SnapshotPin(self)
-    let (snapshot, result) = table.withTable { table in
-      (Snapshot(table, live: self.table, path: path, pin: pin), body())
+    let snapshot = table.withTable { table in
+      body()
+      return Snapshot(table, live: self.table, pin: pin)
     }
     // A commit may have been applied between the registration and the snapshot.
     pin.setSequence(snapshot.sequence)
-    return (snapshot, result)
+    return snapshot
   }
 }
 
@@ -242,6 +281,12 @@ extension KeyDirectory {
   func missingPage(for ordinal: UInt32) -> PageAddress? {
     guard ordinal < ordinals, !locations.isLoaded(wordAt: Int(ordinal)) else { return nil }
     return .locations(Int(ordinal) / PagedWords.wordsPerPage)
+  }
+
+  /// The location of an ordinal: `Location.none` if the ordinal is unused; nil if its page is not loaded.
+  func loadedLocation(of ordinal: UInt32) -> Location? {
+    guard ordinal < ordinals else { return Location.none }
+    return locations.loadedWord(at: Int(ordinal)).map(Location.init(bits:))
   }
 
   /// The segment of a location; nil for a location in memory.

@@ -18,40 +18,14 @@ import ByteStore
 struct CommitOrder {
   /// The state of one document after a commit that is still in progress.
   struct Pending {
-    let number: UInt64
     let commit: PendingCommit
     let after: StoredDocument?
   }
 
-  /// All pending states of one document. There is rarely more than one such state.
-  private struct PendingStates {
-    var last: Pending
-    var earlier: [Pending] = []
-
-    /// The latest state whose commit has not failed.
-    var top: Pending? {
-      last.commit.isRefused ? earlier.last { !$0.commit.isRefused } : last
-    }
-
-    func forEachNotRefused(_ body: (Pending) -> Void) {
-      for state in earlier where !state.commit.isRefused { body(state) }
-      if !last.commit.isRefused { body(last) }
-    }
-
-    mutating func append(_ state: Pending) {
-      guard state.number != last.number else { return }
-      earlier.append(last)
-      last = state
-    }
-
-    /// Removes the states for which `isOver` is true; returns false if no state is left.
-    mutating func remove(_ isOver: (Pending) -> Bool) -> Bool {
-      earlier.removeAll(where: isOver)
-      guard isOver(last) else { return true }
-      guard let next = earlier.popLast() else { return false }
-      last = next
-      return true
-    }
+  private struct CommitInOrder {
+    let number: UInt64
+    let commit: PendingCommit
+    let effects: CommitEffects
   }
 
   /// Time of the last commit, in microseconds.
@@ -59,16 +33,10 @@ struct CommitOrder {
   private var nextNumber: UInt64 = 1
   /// The number of transactions that were opened, including those that have ended.
   private var transactionsOpened: UInt64 = 0
-  private var pending: [RecordKey: PendingStates] = [:]
-  /// The numbers of the commits in progress, in ascending order.
-  private var inProgress: [UInt64] = []
+  private var pending = PendingStates()
+  /// The commits in progress, in commit order.
+  private var inProgress: [CommitInOrder] = []
   private var history = CommitHistory()
-  /// A buffer for the records of the next commit. They are encoded while the lock of this structure is held.
-  /// The buffer is reused, because touching fresh memory takes longer than writing the records. After the
-  /// encoding, it serves as scratch space for the keys of field values.
-  private var recordBuffer: [UInt8] = []
-  /// The largest buffer that is kept. A larger one is freed after the commit.
-  private static let recordBufferBytesMax = 2 << 20
   var feed: FeedLedger
   /// The number of callers that wait until no commit is in progress. While it is not 0, new commits wait.
   var quiesceRequests = 0
@@ -84,7 +52,7 @@ struct CommitOrder {
   var isOpen: Bool { quiesceRequests == 0 }
   var lastNumber: UInt64 { nextNumber - 1 }
 
-  func isComplete(through number: UInt64) -> Bool { inProgress.first.map { $0 > number } ?? true }
+  func isComplete(through number: UInt64) -> Bool { inProgress.first.map { $0.number > number } ?? true }
 
   /// 9999-01-01T00:00:00Z. The clock must show an earlier time. A commit gets a later time only if it is 1 µs
   /// after the time of the last commit.
@@ -108,23 +76,53 @@ struct CommitOrder {
     return time
   }
 
-  /// The latest pending state of a document that has not failed; nil if there is none.
-  func pending(_ key: [UInt8]) -> Pending? {
-    pending.isEmpty ? nil : pending[RecordKey(key)]?.top
+  /// The latest pending state of a document whose commit has not failed; nil if there is none.
+  func pending(_ key: [UInt8], hash: UInt64) -> Pending? {
+    guard !pending.isEmpty else { return nil }
+    for state in pending.states(of: hash, isSame: { self.key(of: $0) == key }) {
+      let commit = commit(state.number)
+      if !commit.commit.isRefused {
+        return Pending(commit: commit.commit, after: commit.effects.changes[Int(state.place)].after)
+      }
+    }
+    return nil
+  }
+
+  private func key(of state: PendingStates.State) -> [UInt8] {
+    commit(state.number).effects.changes[Int(state.place)].key
+  }
+
+  /// A commit in progress.
+  private func commit(_ number: UInt64) -> CommitInOrder {
+    var (low, high) = (0, inProgress.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if inProgress[middle].number < number { low = middle + 1 } else { high = middle }
+    }
+    precondition(
+      low < inProgress.count && inProgress[low].number == number, "a pending state belongs to a commit")
+    return inProgress[low]
   }
 
   /// Adds a commit to the order and returns its number.
-  mutating func begin(
-    _ commit: PendingCommit, _ changes: [CommitChange], at time: StoredTimestamp
-  ) -> UInt64 {
+  mutating func begin(_ commit: PendingCommit, _ effects: CommitEffects) -> UInt64 {
     let number = nextNumber
     nextNumber += 1
-    inProgress.append(number)
-    lastTime = time.microseconds
-    for place in changes.indices {
-      let state = Pending(number: number, commit: commit, after: changes[place].after)
-      pending[RecordKey(changes[place].key), default: PendingStates(last: state)].append(state)
+    inProgress.append(CommitInOrder(number: number, commit: commit, effects: effects))
+    lastTime = effects.time.microseconds
+    let changes = effects.changes
+    // The states are taken out of this structure, so that the keys of other commits can be read meanwhile.
+    var states = PendingStates()
+    swap(&states, &pending)
+    states.reserve(changes.count)
+    // Use a buffer pointer, because each access to an array element would retain the document.
+    unsafe changes.withUnsafeBufferPointer { changes in
+      for place in changes.indices {
+        let hash = unsafe changes[place].lookup.hash
+        states.add(hash, number: number, place: place) { unsafe key(of: $0) == changes[place].key }
+      }
     }
+    pending = states
     return number
   }
 
@@ -133,25 +131,16 @@ struct CommitOrder {
   mutating func complete(
     _ number: UInt64, _ changes: [CommitChange], succeeded: Bool
   ) -> [CommitHistory.Part] {
-    if let place = inProgress.firstIndex(of: number) { inProgress.remove(at: place) }
     // If this commit is visible, its state also replaces the pending states that earlier commits left of the
     // same documents, whether these commits have completed or not.
-    let isOver = { (state: Pending) in succeeded ? state.number <= number : state.number == number }
-    for change in changes.indices {
-      guard let place = pending.index(forKey: RecordKey(changes[change].key)) else { continue }
-      if !pending.values[place].remove(isOver) { pending.remove(at: place) }
+    unsafe changes.withUnsafeBufferPointer { changes in
+      for place in changes.indices {
+        let hash = unsafe changes[place].lookup.hash
+        pending.remove(hash, number: number, place: place, andEarlier: succeeded)
+      }
     }
+    if let place = inProgress.firstIndex(where: { $0.number == number }) { inProgress.remove(at: place) }
     return succeeded ? history.add(number, changes) : []
-  }
-
-  mutating func takeRecordBuffer() -> [UInt8] {
-    var room: [UInt8] = []
-    swap(&room, &recordBuffer)
-    return room
-  }
-
-  mutating func recycle(recordBuffer room: consuming [UInt8]) {
-    recordBuffer = room.capacity <= Self.recordBufferBytesMax ? room : []
   }
 
   // MARK: Transactions
@@ -159,7 +148,7 @@ struct CommitOrder {
   /// Opens a transaction. Returns its floor, and its number in the order in which transactions are opened.
   /// The floor is the number of the first commit that a snapshot taken after this call may lack.
   mutating func openTransaction() -> (floor: UInt64, number: UInt64) {
-    let floor = inProgress.first ?? nextNumber
+    let floor = inProgress.first?.number ?? nextNumber
     history.keep(from: floor)
     transactionsOpened += 1
     return (floor, transactionsOpened)
@@ -176,10 +165,11 @@ struct CommitOrder {
   private var statesInProgress: [CommitHistory.Change] {
     var changes: [CommitHistory.Change] = []
     changes.reserveCapacity(pending.count)
-    for (key, states) in pending {
-      states.forEachNotRefused {
-        changes.append(CommitHistory.Change(number: $0.number, key: key.bytes, after: $0.after))
-      }
+    pending.forEach { state in
+      let commit = commit(state.number)
+      guard !commit.commit.isRefused else { return }
+      let change = commit.effects.changes[Int(state.place)]
+      changes.append(CommitHistory.Change(number: state.number, key: change.key, after: change.after))
     }
     return changes
   }

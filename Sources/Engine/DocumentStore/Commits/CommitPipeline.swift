@@ -1,13 +1,14 @@
 // A commit of documents, from the call to the acknowledgement.
 //   1. validate     the request, against the limits (CommitRequest)
+//                   and encode the fields that the mutations write
 //   2. read ahead   the documents that the commit builds on, before taking the lock, so that no commit
-//                   waits for another one's disk reads; and check a transaction's reads against later
-//                   commits (TransactionCheck)
+//                   waits for another one's disk reads (CommitReader); and check a transaction's reads
+//                   against later commits (TransactionCheck)
 //   3. resolve      one commit at a time, in commit order: validate the transaction's reads
 //                   (TransactionReads), assign the time, and apply the mutations to the latest states,
 //                   pending ones included (CommitOrder)
-//   4. encode       a record for each changed document, the shape definitions that the records need
-//                   (ShapeDictionary), and an entry of the change feed if the feed has a consumer
+//   4. encode       the batch: it takes the records of the changed documents, the shape definitions that the
+//                   records need, and an entry of the change feed if the feed has a consumer (CommitEncoder)
 //   5. log          determine the audience of each change (Publications), then enqueue in the byte store,
 //                   whose leader writes and syncs a commit group
 //   6. apply        to the key directory and all indexes atomically, and 7. publish: readers see it
@@ -24,6 +25,7 @@ import ByteStore
 final class CommitPipeline: Sendable {
   private let bytes: ByteStore
   private let layer: CommitLayer
+  private let reader: CommitReader
   private let durability: Durability
   private let clock: any StoreClock
   private let pauses: (any StorePauses)?
@@ -38,6 +40,7 @@ final class CommitPipeline: Sendable {
     self.durability = durability == .synced ? .synced : .buffered
     self.bytes = bytes
     self.layer = layer
+    reader = CommitReader(bytes: bytes, layer: layer)
     self.clock = clock
     order = Locked(CommitOrder(lastTime: Int64(bitPattern: bytes.lastStamp), feed: feed))
   }
@@ -53,7 +56,8 @@ final class CommitPipeline: Sendable {
   ) throws(DocumentStoreError) -> CommitInProgress {
     // This check comes before any lock is acquired: in a forked child, a lock may stay held forever.
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
-    let request = try CommitRequest(mutations, reads: reads, durability: durability)
+    let request = try CommitRequest(
+      mutations, reads: reads, durability: durability, hash: bytes.keyHash, shapes: layer.shapes)
     bytes.throttle(forBytes: request.bytes)
     do throws(DocumentStoreError) { return try begin(request) } catch {
       if error.isFailedWrite { bytes.measures?.count(.commitsFailed, by: 1) }
@@ -64,7 +68,7 @@ final class CommitPipeline: Sendable {
   private func begin(_ request: CommitRequest) throws(DocumentStoreError) -> CommitInProgress {
     // If this position is the same later on, the documents that are read from here on are still current.
     let position = layer.publications.position
-    let bases = readAhead(request)
+    let bases = reader.readAhead(request)
     var check = request.reads.map { TransactionCheck($0) }
     check?.lookAhead { order.withLock { $0.changes } }
     pauses?.pause(at: .readAhead)
@@ -78,7 +82,8 @@ final class CommitPipeline: Sendable {
       let feed = order.feed
       do throws(DocumentStoreError) {
         return try translatingErrors { () throws(ByteStoreError) in
-          let encoded = try encode(&resolved, &order, at: time)
+          let encoder = CommitEncoder(shapes: layer.shapes, time: time)
+          let encoded = try encoder.encode(&resolved.changes, feed: &order.feed)
           return try log(encoded, resolved, request: request, order: &order, at: time)
         }
       } catch {
@@ -120,199 +125,61 @@ final class CommitPipeline: Sendable {
     try order.withLock(when: { $0.isQuiescent }) { _ throws(DocumentStoreError) in try body() }
   }
 
-  // MARK: 2. Read ahead
-
-  /// A document as readers see it at step 2. It may be older than the state that the commit will build on.
-  private struct Base {
-    var record: [UInt8]?
-    var document: StoredDocument?
-    /// The error of the read. It is thrown only if the commit needs the document.
-    var failure: DocumentStoreError?
-  }
-
-  private func readAhead(_ request: CommitRequest) -> [Base?] {
-    request.targets.map { target in
-      guard needsBase(target, request) else { return nil }
-      do throws(DocumentStoreError) {
-        guard let record = try record(target) else { return Base() }
-        return Base(record: record, document: try document(target, request, record: record.rawSpan))
-      } catch {
-        return Base(failure: error)
-      }
-    }
-  }
-
-  private func needsBase(_ target: CommitRequest.Target, _ request: CommitRequest) -> Bool {
-    !request.isBlindRemoval(target) || layer.needsBase(ofCollection: target.path.collectionID)
-  }
-
-  private func record(_ target: CommitRequest.Target) throws(DocumentStoreError) -> [UInt8]? {
-    try translatingErrors { () throws(ByteStoreError) in try bytes.value(for: target.key) }
-  }
-
-  private func document(
-    _ target: CommitRequest.Target, _ request: CommitRequest, record: RawSpan
-  ) throws(DocumentStoreError) -> StoredDocument {
-    do throws(RecordError) { return try request.document(target, record, shapes: layer.shapes.table) } catch {
-      guard request.replaces(target) else {
-        throw DocumentStoreError(error, at: target.path, in: bytes.path)
-      }
-      // The record is unreadable, including its times. The commit replaces the whole record, so this is no
-      // reason to fail.
-      return StoredDocument(
-        path: target.path, createTime: .unreadable, updateTime: .unreadable,
-        fields: StoredDocument.damagedFields)
-    }
-  }
-
   // MARK: 3. Resolve
 
   private struct Resolved {
     var changes: [CommitChange] = []
     /// The commits in progress that this commit depends on.
     var dependencies: [PendingCommit] = []
-    /// The size of the commit's feed entry; nil if it has no feed entry.
-    var feedBytes: Int?
   }
 
   /// Computes the state of each document after all mutations. The documents are in the order in which the
   /// mutations first mention them.
   private func resolve(
-    _ request: CommitRequest, _ bases: [Base?], isCurrent: Bool, order: CommitOrder,
+    _ request: CommitRequest, _ bases: CommitBases, isCurrent: Bool, order: CommitOrder,
     at time: StoredTimestamp
   ) throws(DocumentStoreError) -> Resolved {
     var resolved = Resolved()
     resolved.changes.reserveCapacity(request.targets.count)
+    var hasNone = false
     for (number, place) in request.places.enumerated() {
       if place == resolved.changes.count {
         let target = request.targets[place]
-        if let pending = order.pending(target.key) {
+        if let pending = order.pending(target.key, hash: target.hash) {
           resolved.dependencies.append(pending.commit)
-          resolved.changes.append(CommitChange(target, pending.after))
+          let lookup = bases.lookup(ofTarget: place, hash: target.hash)
+          resolved.changes.append(CommitChange(target, pending.after, lookup: lookup))
         } else {
-          let change = try stored(target, request, base: bases[place], isCurrent: isCurrent)
+          let change = try reader.change(ofTarget: place, request, bases: bases, isCurrent: isCurrent)
           resolved.changes.append(change)
         }
       }
       let updated = resolved.changes[place].updateTime(at: time)
-      let after = try request.mutations[number].apply(
-        to: resolved.changes[place].after, at: time, updated: updated)
+      let after = try request.mutations[number].outcome(
+        on: resolved.changes[place].after, at: time, updated: updated, shapes: layer.shapes
+      ).document
       if let after, request.mutations[number].dependsOnStoredFields { try DocumentLimits.check(after) }
       resolved.changes[place].after = after
+      hasNone = hasNone || resolved.changes[place].isNone
     }
-    resolved.changes.removeAll(where: \.isNone)
+    if hasNone { resolved.changes.removeAll(where: \.isNone) }
     return resolved
-  }
-
-  /// The stored state of a document, which has no pending state. `isCurrent` is true if the documents read in
-  /// step 2 are known to be still current.
-  private func stored(
-    _ target: CommitRequest.Target, _ request: CommitRequest, base: Base?, isCurrent: Bool
-  ) throws(DocumentStoreError) -> CommitChange {
-    guard let base else {
-      return CommitChange(
-        path: target.path, key: target.key, before: nil, isBeforeKnown: false, after: nil)
-    }
-    if let failure = base.failure {
-      // A commit may have replaced the unreadable document since it was read.
-      guard let record = try record(target) else { return CommitChange(target, nil) }
-      guard let document = try? document(target, request, record: record.rawSpan) else { throw failure }
-      return CommitChange(target, document)
-    }
-    // The commits since step 2 usually changed other documents. Whether this document is unchanged is found
-    // by comparing bytes, which is cheaper than decoding it again.
-    let isSame = isCurrent ? true : try isStored(base.record, target.key)
-    if isSame { return CommitChange(target, base.document) }
-    guard let record = try record(target) else { return CommitChange(target, nil) }
-    return CommitChange(target, try document(target, request, record: record.rawSpan))
-  }
-
-  private func isStored(_ record: [UInt8]?, _ key: [UInt8]) throws(DocumentStoreError) -> Bool {
-    let isSame = try translatingErrors { () throws(ByteStoreError) in
-      try bytes.withValue(for: key) { stored in record?.rawSpan.isSame(as: stored) ?? false }
-    }
-    return isSame ?? (record == nil)
-  }
-
-  // MARK: 4. Encode
-
-  private struct Encoded {
-    var batch: Batch
-    /// Ids of the shapes that the batch defines.
-    var shapes: [Int]
-  }
-
-  private func encode(
-    _ resolved: inout Resolved, _ order: inout CommitOrder, at time: StoredTimestamp
-  ) throws(ByteStoreError) -> Encoded {
-    var encoder = RecordEncoder(shapes: layer.shapes, room: order.takeRecordBuffer())
-    defer { order.recycle(recordBuffer: encoder.bytes) }
-    var bytes = 0
-    var records: [Range<Int>?] = []
-    records.reserveCapacity(resolved.changes.count)
-    for place in resolved.changes.indices {
-      let key = resolved.changes[place].key
-      let record = resolved.changes[place].after.map { encoder.append($0) }
-      resolved.changes[place].recordBytes = record?.count ?? 0
-      bytes += record.map { Batch.bytes(ofPutOf: $0.count, for: key) } ?? Batch.bytes(ofRemovalOf: key)
-      // Small mutations of large documents can exceed the size limit of a commit. The encoding stops as
-      // soon as they do.
-      try Batch.check(bytes: bytes)
-      records.append(record)
-    }
-    let shapes = layer.shapes.definitionsDue(for: encoder.used)
-    let definitions = shapes.map { (key: Shape.key($0.id), value: $0.definition) }
-    let entry = feedEntry(resolved.changes, records, bytes: encoder.bytes, feed: &order.feed, at: time)
-    resolved.feedBytes = entry.first?.value.count
-    for put in definitions + entry { bytes += Batch.bytes(ofPutOf: put.value.count, for: put.key) }
-    var batch = Batch(stamp: UInt64(bitPattern: time.microseconds), bytes: bytes)
-    for (key, value) in definitions { try batch.put(value, for: key) }
-    for (place, record) in records.enumerated() {
-      let key = resolved.changes[place].key
-      if let record {
-        try batch.put(encoder.bytes.rawSpan.extracting(record), for: key)
-      } else {
-        try batch.remove(key)
-      }
-    }
-    // The feed entry follows the documents. The apply step expects the ordinals of the shapes first and
-    // then those of the documents.
-    for (key, value) in entry { try batch.put(value, for: key) }
-    return Encoded(batch: batch, shapes: shapes.map(\.id))
-  }
-
-  /// The commit's entry in the change feed and the new state of the feed. Empty if the feed is inactive or if
-  /// only reserved documents change.
-  private func feedEntry(
-    _ changes: [CommitChange], _ records: [Range<Int>?], bytes: [UInt8], feed: inout FeedLedger,
-    at time: StoredTimestamp
-  ) -> [(key: [UInt8], value: [UInt8])] {
-    guard feed.isActive else { return [] }
-    var entries: [FeedFormat.Change] = []
-    // Reserved documents are not part of the feed.
-    for (place, record) in records.enumerated() where !changes[place].path.isReserved {
-      entries.append((changes[place].key, record.map { Array(bytes[$0]) }))
-    }
-    guard !entries.isEmpty else { return [] }
-    let entry = FeedFormat.encode(entries, at: time)
-    let key = FeedFormat.key(feed.add(bytes: entry.count))
-    return [(key, entry), (FeedFormat.stateKey, feed.state)]
   }
 
   // MARK: 5. Log
 
   private func log(
-    _ encoded: Encoded, _ resolved: Resolved, request: CommitRequest, order: inout CommitOrder,
+    _ encoded: CommitEncoder.Encoded, _ resolved: Resolved, request: CommitRequest, order: inout CommitOrder,
     at time: StoredTimestamp
   ) throws(ByteStoreError) -> CommitInProgress {
     let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes)
     let commit = try bytes.enqueue(
       encoded.batch, durability: durability(of: request), note: effects, dependencies: resolved.dependencies
     )
-    let number = order.begin(commit, resolved.changes, at: time)
+    let number = order.begin(commit, effects)
     return CommitInProgress(
-      request: request, time: time, changes: resolved.changes, commit: commit, number: number,
-      feedBytes: resolved.feedBytes, isFeedTrimDue: resolved.feedBytes != nil && order.feed.isTrimDue)
+      request: request, effects: effects, commit: commit, number: number, feedBytes: encoded.feedBytes,
+      isFeedTrimDue: encoded.feedBytes != nil && order.feed.isTrimDue)
   }
 
   private func durability(of request: CommitRequest) -> Durability {
@@ -324,7 +191,8 @@ final class CommitPipeline: Sendable {
 
   private func complete(_ inProgress: CommitInProgress, succeeded: Bool) {
     let (isAwaited, dropped) = order.withLock { order in
-      let dropped = order.complete(inProgress.number, inProgress.changes, succeeded: succeeded)
+      let dropped = order.complete(
+        inProgress.number, inProgress.changes, succeeded: succeeded)
       if let bytes = inProgress.feedBytes { order.feed.complete(bytes: bytes, succeeded: succeeded) }
       return (order.completionWaiters > 0 || order.isQuiescent && !order.isOpen, dropped)
     }
@@ -350,7 +218,7 @@ final class CommitPipeline: Sendable {
       let time = try order.nextTime(clock)
       return try translatingErrors { () throws(ByteStoreError) in
         let batch = try batch(puts(&order.feed), removing: keys, at: time)
-        let encoded = Encoded(batch: batch, shapes: [])
+        let encoded = CommitEncoder.Encoded(batch: batch)
         return try log(encoded, Resolved(), request: request, order: &order, at: time)
       }
     }
@@ -410,32 +278,12 @@ final class CommitPipeline: Sendable {
 /// result.
 package struct CommitInProgress: Sendable {
   let request: CommitRequest
-  let time: StoredTimestamp
-  let changes: [CommitChange]
+  let effects: CommitEffects
   let commit: PendingCommit
   let number: UInt64
   let feedBytes: Int?
   let isFeedTrimDue: Bool
-}
 
-extension CommitChange {
-  fileprivate init(_ target: CommitRequest.Target, _ before: StoredDocument?) {
-    self.init(path: target.path, key: target.key, before: before, isBeforeKnown: true, after: before)
-  }
-}
-
-extension CommitRequest {
-  /// Whether the first mutation of this document replaces it without reading any of its existing fields.
-  fileprivate func replaces(_ target: Target) -> Bool {
-    switch mutations[target.first].change {
-    case .patch, .verify: false
-    case .set, .delete, .place: true
-    }
-  }
-}
-
-extension CommitLayer {
-  fileprivate func needsBase(ofCollection id: String) -> Bool {
-    publications.isObserved(id) || indexes.hasIndexes(of: id)
-  }
+  var time: StoredTimestamp { effects.time }
+  var changes: [CommitChange] { effects.changes }
 }

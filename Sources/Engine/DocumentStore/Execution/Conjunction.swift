@@ -1,118 +1,4 @@
-// A query that is oriented so that document names ascend, and one conjunction of its filters, mapped to index
-// keys.
-
-/// The query to run. If its document names descend, `orders` and the cursors are reversed, and the indexes
-/// are read backward. This type is a class because every conjunction of the plan refers to it.
-final class OrientedQuery: Sendable {
-  let run: StructuredQuery
-  let isBackward: Bool
-  /// The orders before the document's name.
-  let orders: [OrderBy]
-  /// True if orders follow the document's name. Such orders do not affect the sequence of the results, but a
-  /// document must have their fields.
-  let hasOrdersAfterName: Bool
-  let start: Cursor?
-  let end: Cursor?
-
-  init(_ run: StructuredQuery) {
-    self.run = run
-    let nameIndex = run.orders.firstIndex { $0.field == .documentID } ?? run.orders.count
-    isBackward = nameIndex < run.orders.count && run.orders[nameIndex].direction == .descending
-    let orders = run.orders[..<nameIndex]
-    self.orders = isBackward ? orders.map(\.reversed) : Array(orders)
-    hasOrdersAfterName = nameIndex + 1 < run.orders.count
-    start = isBackward ? run.end?.reversed : run.start
-    end = isBackward ? run.start?.reversed : run.end
-  }
-
-  var scope: IndexDefinition.Scope {
-    if case .collectionGroup = run.scope { .collectionGroup } else { .collection }
-  }
-
-  var collectionID: String { run.scope.collectionID }
-
-  var namePrefix: [UInt8] {
-    switch run.scope {
-    case .collection(let collection): NameKey.prefix(collection)
-    case .collectionGroup(let id): NameKey.prefix(group: id)
-    case .document(let path): NameKey.prefix(path.parent)
-    }
-  }
-
-  /// Access to all documents of the scope.
-  var names: QueryPlan.Access {
-    QueryPlan.Access(source: .names, prefixBytes: namePrefix.count, ranges: [.prefix(namePrefix)])
-  }
-
-  func prefix(of definition: IndexDefinition) -> [UInt8] {
-    if case .collection(let collection) = run.scope { definition.prefix(collection) } else { [] }
-  }
-
-  // MARK: Names
-
-  /// Returns the bound before or after a document's name. The bound is encoded like the document names at the
-  /// end of this scope's keys.
-  func cut(_ side: Cursor.Side, _ path: DocumentPath) -> KeyBound {
-    guard case .collection(let collection) = run.scope else {
-      var bytes: [UInt8] = []
-      DocumentKey.append(path, to: &bytes)
-      return side == .before ? .before(bytes) : .after(bytes)
-    }
-    let depth = collection.segments.count
-    guard path.segments.prefix(depth).elementsEqual(collection.segments, by: { $0.isSameUTF8(as: $1) }),
-      path.segments.count > depth
-    else {
-      // The document lies outside the collection: the cut is before or after all of the collection's
-      // documents.
-      return Self.precedes(path.segments, collection.segments) ? .before([]) : .after([])
-    }
-    var bytes: [UInt8] = []
-    DocumentKey.append(path.segments[depth], to: &bytes)
-    // Documents in the subcollections of a document sort after that document.
-    return side == .after || path.segments.count > depth + 1 ? .after(bytes) : .before(bytes)
-  }
-
-  private static func precedes(_ left: [String], _ right: [String]) -> Bool {
-    var keys: [[UInt8]] = [[], []]
-    for segment in left { DocumentKey.append(segment, to: &keys[0]) }
-    for segment in right { DocumentKey.append(segment, to: &keys[1]) }
-    return keys[0].precedes(keys[1])
-  }
-
-  /// Returns the names that satisfy a filter on the document's name, as intervals. Nil if the filter does not
-  /// correspond to intervals.
-  func intervals(_ filter: FieldFilter) -> [ValueInterval]? {
-    guard let path = filter.operand.documentName else {
-      guard filter.operator == .notIn, let list = filter.list else { return nil }
-      let names = list.compactMap(\.documentName)
-      return names.count == list.count ? allBut(names) : nil
-    }
-    return switch filter.operator {
-    case .equal: [ValueInterval(lower: cut(.before, path), upper: cut(.after, path))]
-    case .lessThan: [ValueInterval(lower: .before([]), upper: cut(.before, path))]
-    case .lessThanOrEqual: [ValueInterval(lower: .before([]), upper: cut(.after, path))]
-    case .greaterThan: [ValueInterval(lower: cut(.after, path), upper: .after([]))]
-    case .greaterThanOrEqual: [ValueInterval(lower: cut(.before, path), upper: .after([]))]
-    case .notEqual: allBut([path])
-    case .isIn, .notIn, .arrayContains, .arrayContainsAny: nil
-    }
-  }
-
-  private func allBut(_ names: [DocumentPath]) -> [ValueInterval] {
-    var intervals: [ValueInterval] = []
-    var lower = KeyBound.before([])
-    let sorted = names.sorted { DocumentKey.encode($0).precedes(DocumentKey.encode($1)) }
-    for name in sorted {
-      intervals.append(ValueInterval(lower: lower, upper: cut(.before, name)))
-      lower = cut(.after, name)
-    }
-    return intervals + [ValueInterval(lower: lower, upper: .after([]))]
-  }
-}
-
-extension StoredValue {
-  var documentName: DocumentPath? { if case .reference(let reference) = self { reference.path } else { nil } }
-}
+// A conjunction of filters, mapped to index keys.
 
 /// Filters that must all hold.
 struct Conjunction {
@@ -121,6 +7,19 @@ struct Conjunction {
   struct EqualityField {
     var field: IndexDefinition.Field
     var value: StoredValue
+    /// The index of the filter in the conjunction.
+    var place: Int
+  }
+
+  /// The parts of a conjunction that do not depend on the operands of its filters.
+  struct Form: Sendable {
+    /// The fields of the equality filters, with the index of each filter.
+    fileprivate let equalities: [(field: IndexDefinition.Field, place: Int)]
+    fileprivate let orders: [OrderBy]
+    fileprivate let dropped: Set<Int>
+    /// The indexes of the other filters.
+    fileprivate let rest: [Int]
+    fileprivate let isDecidedByKeys: Bool
   }
 
   let query: OrientedQuery
@@ -138,16 +37,20 @@ struct Conjunction {
   private var dropped: Set<Int> = []
   /// Bounds on the first order, or on the name if there are no orders.
   private var bounds: [[ValueInterval]] = []
-  private var rest: [FieldFilter] = []
+  /// The other filters, with their indexes in the conjunction.
+  private var rest: [(place: Int, filter: FieldFilter)] = []
   /// False if some filter must be checked on the documents.
   private(set) var isDecidedByKeys: Bool
+  /// `isDecidedByKeys` before the filters in `rest` were considered.
+  private var isDecidedWithoutRest = true
+  /// True if two equality filters have the same field, so that their values decide whether both can hold.
+  private var hasRepeatedField = false
 
   /// Nil if no document can satisfy all of the filters.
   init?(_ filters: [FieldFilter], _ query: OrientedQuery) {
     self.query = query
     isDecidedByKeys = !query.hasOrdersAfterName
-    var rest: [FieldFilter] = []
-    for filter in filters {
+    for (place, filter) in filters.enumerated() {
       switch filter.operator {
       case .equal where filter.field == .documentID:
         // A name without segments has a place in the sort order, but no document has such a name.
@@ -157,28 +60,56 @@ struct Conjunction {
       case .equal:
         let field = IndexDefinition.Field(filter.field)
         guard let other = equalityFields.first(where: { $0.field == field }) else {
-          equalityFields.append(EqualityField(field: field, value: filter.operand))
+          equalityFields.append(EqualityField(field: field, value: filter.operand, place: place))
           continue
         }
+        hasRepeatedField = true
         guard ValueOrder.areEqual(other.value, filter.operand) else { return nil }
       case .arrayContains:
         if equalityFields.contains(where: { $0.field.part == .element }) {
           isDecidedByKeys = false
         } else {
           equalityFields.append(
-            EqualityField(field: IndexDefinition.Field(filter.field, .element), value: filter.operand))
+            EqualityField(
+              field: IndexDefinition.Field(filter.field, .element), value: filter.operand, place: place))
         }
       default:
-        rest.append(filter)
+        rest.append((place, filter))
       }
     }
     equalityFields.sort {
       ($0.field.path, $0.field.isElement ? 1 : 0) < ($1.field.path, $1.field.isElement ? 1 : 0)
     }
-    self.rest = rest
     orders = query.orders
     if let cursor = query.start, hasValuesAfterName(cursor) { isDecidedByKeys = false }
     if let cursor = query.end, hasValuesAfterName(cursor) { isDecidedByKeys = false }
+    isDecidedWithoutRest = isDecidedByKeys
+  }
+
+  /// The form, after `chooseOrders`; nil if the orders or the set of filters depend on operands.
+  var form: Form? {
+    guard name == nil, !hasRepeatedField, endPrefix.isEmpty else { return nil }
+    return Form(
+      equalities: equalityFields.map { ($0.field, $0.place) }, orders: orders, dropped: dropped,
+      rest: rest.map(\.place), isDecidedByKeys: isDecidedWithoutRest)
+  }
+
+  /// Creates the conjunction of a query whose filters are comparisons, given its form. Only `access` with a
+  /// prefix and `isDecidedByKeys` may be used: without dropped orders, the equality values are not copied.
+  init(_ form: Form, _ query: OrientedQuery) {
+    self.query = query
+    orders = form.orders
+    dropped = form.dropped
+    isDecidedByKeys = form.isDecidedByKeys
+    if !form.dropped.isEmpty {
+      for (field, place) in form.equalities {
+        guard let operand = query.run.filters[place].operand else { continue }
+        equalityFields.append(EqualityField(field: field, value: operand, place: place))
+      }
+    }
+    for place in form.rest {
+      if case .field(let filter) = query.run.filters[place] { add(filter) }
+    }
   }
 
   /// Returns the value that an equality filter requires of a field.
@@ -207,7 +138,7 @@ struct Conjunction {
         orders.append(order)
       }
     }
-    for filter in rest { add(filter) }
+    for (_, filter) in rest { add(filter) }
   }
 
   private mutating func add(_ filter: FieldFilter) {
@@ -284,18 +215,29 @@ struct Conjunction {
     return prefix
   }
 
-  private func access(_ source: QueryPlan.Access.Source, _ prefix: [UInt8]) -> QueryPlan.Access {
-    var ranges = [ByteRange.prefix(prefix)]
+  /// Access to the keys within the bounds and cursors that begin with `prefix`.
+  func access(_ source: QueryPlan.Access.Source, _ prefix: [UInt8]) -> QueryPlan.Access {
+    var ranges = rangeBetweenCursors(behind: prefix).map { [$0] } ?? []
     for intervals in bounds {
       ranges = ranges.intersection(intervals.compactMap { $0.range(behind: prefix) })
     }
-    if query.start != nil || query.end != nil {
-      let between = ValueInterval(
-        lower: query.start.map(cut) ?? .before([]), upper: query.end.map(cut) ?? .after([]))
-      ranges = ranges.intersection(between.range(behind: prefix).map { [$0] } ?? [])
-    }
     return QueryPlan.Access(
       source: source, prefixBytes: prefix.count, ranges: ranges, endPrefix: endPrefix)
+  }
+
+  /// Returns the keys with this prefix that lie between the cursors; nil if there are none.
+  private func rangeBetweenCursors(behind prefix: [UInt8]) -> ByteRange? {
+    var range = ByteRange.prefix(prefix)
+    if let start = query.start {
+      guard let lower = cut(start, behind: prefix).bytes else { return nil }
+      if range.lower.precedes(lower) { range.lower = lower }
+    }
+    if let end = query.end, let upper = cut(end, behind: prefix).bytes,
+      range.upper.map({ upper.precedes($0) }) ?? true
+    {
+      range.upper = upper
+    }
+    return range.isEmpty ? nil : range
   }
 
   // MARK: Cursors
@@ -304,9 +246,9 @@ struct Conjunction {
     cursor.values.count > query.orders.count + 1
   }
 
-  /// Returns the bound that a cursor sets, encoded as the part of the key after the equalities.
-  private func cut(_ cursor: Cursor) -> KeyBound {
-    var bytes: [UInt8] = []
+  /// Returns the bound that a cursor sets on keys that begin with `prefix`.
+  private func cut(_ cursor: Cursor, behind prefix: [UInt8]) -> KeyBound {
+    var bytes = prefix
     var values = cursor.values[...]
     for (place, order) in query.orders.enumerated() {
       guard let value = values.popFirst() else { return gap(cursor.side, bytes) }

@@ -149,8 +149,7 @@ final class IndexStream: EntryStream {
       return false
     }
     range = next
-    cursor = try tree.cursor(over: next.inTree)
-    if context.isBackward { cursor?.seekToEnd() }
+    cursor = try tree.cursor(over: next.inTree, fromEnd: context.isBackward)
     return true
   }
 

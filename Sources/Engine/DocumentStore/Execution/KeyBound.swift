@@ -15,6 +15,14 @@ enum KeyBound {
     }
   }
 
+  /// The lower bound of the keys after the gap; nil if the gap is after all keys.
+  var bytes: [UInt8]? {
+    switch self {
+    case .before(let bytes): bytes
+    case .after(let bytes): bytes.prefixSuccessor
+    }
+  }
+
   /// Returns the lower bound of the keys after the gap. The gap is in the part of the keys that follows
   /// `prefix`. Nil if the gap is after all keys.
   func bytes(behind prefix: [UInt8]) -> [UInt8]? {

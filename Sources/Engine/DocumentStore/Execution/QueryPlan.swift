@@ -2,7 +2,10 @@
 
 /// The planner's result. All parts assume ascending document names. If `isBackward` is true, the indexes are
 /// read backward.
-struct QueryPlan: Sendable {
+///
+/// Most plans have one access, which is kept without arrays around it. This type is a class, because a plan
+/// is passed on several times in each query.
+final class QueryPlan: Sendable {
   /// Ranges of one index. All keys share the first `prefixBytes` bytes.
   struct Access: Sendable, Hashable {
     enum Source: Hashable, Sendable {
@@ -29,16 +32,50 @@ struct QueryPlan: Sendable {
     case keys([Access])
   }
 
-  /// The query in executable form. Its limit always selects the first documents, so the caller may have to
-  /// reverse the result.
-  var query: StructuredQuery
-  var isBackward: Bool
-  var branches: [Branch]
+  /// The only access of the plan; nil if the plan has several accesses, a document, or nothing.
+  let onlyAccess: Access?
+  /// The branches of a plan without `onlyAccess`.
+  private let otherBranches: [Branch]
+  private let oriented: OrientedQuery
   /// True if every branch is in query order. The branches are then merged, and a limit ends the scan.
   /// Otherwise, all matches are read and sorted.
-  var isOrdered: Bool
+  let isOrdered: Bool
   /// True if every document of the branches matches, so no document has to be checked.
-  var isExact: Bool
+  let isExact: Bool
+
+  init(_ oriented: OrientedQuery, _ branches: [Branch], isOrdered: Bool, isExact: Bool) {
+    self.oriented = oriented
+    self.isOrdered = isOrdered
+    self.isExact = isExact
+    if branches.count == 1, case .keys(let accesses) = branches[0], accesses.count == 1 {
+      onlyAccess = accesses[0]
+      otherBranches = []
+    } else {
+      onlyAccess = nil
+      otherBranches = branches
+    }
+  }
+
+  /// Creates a plan for the matches in one access, in query order. If the access has no ranges, nothing can
+  /// match.
+  init(_ oriented: OrientedQuery, inOrderOf access: Access, isExact: Bool) {
+    self.oriented = oriented
+    onlyAccess = access.ranges.isEmpty ? nil : access
+    otherBranches = []
+    isOrdered = true
+    self.isExact = isExact
+  }
+
+  var branches: [Branch] { onlyAccess.map { [.keys([$0])] } ?? otherBranches }
+
+  /// The query in executable form. Its limit always selects the first documents, so the caller may have to
+  /// reverse the result.
+  var query: StructuredQuery { oriented.run }
+
+  var isBackward: Bool { oriented.isBackward }
+
+  /// The maximum number of results.
+  var limit: Int { if case .first(let count) = oriented.run.limit { count } else { .max } }
 }
 
 extension QueryPlan.Branch {
@@ -51,5 +88,14 @@ extension QueryPlan {
     branches.flatMap(\.accesses).compactMap { access in
       if case .index(let definition) = access.source { definition } else { nil }
     }
+  }
+
+  /// Notes the use of the plan's indexes. `view` is the view for which the plan was made.
+  func noteUse(in indexes: IndexSet, _ view: IndexView) {
+    if let onlyAccess {
+      guard case .index(let definition) = onlyAccess.source else { return }
+      if indexes.wasUsedLast(definition, in: view) { return }
+    }
+    indexes.noteUse(of: self.indexes)
   }
 }

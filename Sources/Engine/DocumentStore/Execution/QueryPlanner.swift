@@ -8,6 +8,8 @@
 //      each cover some of the equalities, or the document names.
 //
 // Conditions that the keys cannot decide are checked on the documents. Cursors become bounds on keys.
+//
+// If the query's form decides steps 2 to 4, the plan has a template, and PlanCache reuses it.
 
 struct QueryPlanner {
   /// Several existing indexes are intersected, instead of building a new index, if the smallest access to
@@ -24,7 +26,8 @@ struct QueryPlanner {
   var count: (QueryPlan.Access) throws(DocumentStoreError) -> Int
 
   enum Decision {
-    case plan(QueryPlan)
+    /// A plan, and its template if later queries of the same form can use the plan.
+    case plan(QueryPlan, PlanTemplate? = nil)
     /// The query needs new indexes. With these indexes, it would read only matching documents.
     case needs([IndexDefinition])
   }
@@ -33,13 +36,12 @@ struct QueryPlanner {
     let run = query.executableForm
     let oriented = OrientedQuery(run)
     if case .document(let path) = run.scope {
-      var plan = gatheredPlan([.document(path)], oriented)
       // The name index shows whether the document exists. Without filters, cursors and orders by fields,
       // nothing else has to be checked.
-      plan.isExact =
+      let isExact =
         run.filters.isEmpty && run.start == nil && run.end == nil
         && run.orders.allSatisfy { $0.field == .documentID }
-      return .plan(plan)
+      return .plan(QueryPlan(oriented, [.document(path)], isOrdered: false, isExact: isExact))
     }
     let filter = FilterTree.all(run.filters)
     guard filter.alternativesCount <= QueryLimits().partsMax else {
@@ -71,23 +73,19 @@ struct QueryPlanner {
       }
     }
     if needed.isEmpty {
-      return .plan(
-        QueryPlan(
-          query: query.run, isBackward: query.isBackward, branches: branches.filter { !$0.isEmpty },
-          isOrdered: true, isExact: isExact))
+      let plan = QueryPlan(query, branches.filter { !$0.isEmpty }, isOrdered: true, isExact: isExact)
+      return .plan(plan, conjunctions.count == 1 ? PlanTemplate(conjunctions[0], branches[0]) : nil)
     }
     if createsIndexes, try count(query.names) > scanMax { return .needs(needed) }
     return .plan(try planWithExistingIndexes(query, conjunctions))
   }
 
   private func emptyPlan(_ query: OrientedQuery) -> QueryPlan {
-    QueryPlan(
-      query: query.run, isBackward: query.isBackward, branches: [], isOrdered: true, isExact: true)
+    QueryPlan(query, [], isOrdered: true, isExact: true)
   }
 
   private func gatheredPlan(_ branches: [QueryPlan.Branch], _ query: OrientedQuery) -> QueryPlan {
-    QueryPlan(
-      query: query.run, isBackward: query.isBackward, branches: branches, isOrdered: false, isExact: false)
+    QueryPlan(query, branches, isOrdered: false, isExact: false)
   }
 
   // MARK: One conjunction
@@ -152,9 +150,7 @@ struct QueryPlanner {
       // If there is a limit, it may end the ordered scan early.
       ordered.keys <= keys || query.run.limit != nil
     else { return gatheredPlan(branches, query) }
-    return QueryPlan(
-      query: query.run, isBackward: query.isBackward, branches: [.keys([ordered.access])],
-      isOrdered: true, isExact: false)
+    return QueryPlan(query, [.keys([ordered.access])], isOrdered: true, isExact: false)
   }
 
   /// Returns the access with the fewest keys, among the accesses that have the conjunction's orders and some

@@ -25,16 +25,15 @@ extension QueryRun {
   /// Computes aggregates from index keys alone. Returns nil if the keys do not suffice.
   func aggregationFromKeys(_ aggregates: [Aggregate]) throws(DocumentStoreError) -> Aggregation? {
     var aggregation = Aggregation(aggregates)
-    guard plan.isExact, case .index(let definition)? = plan.branches.first?.accesses.first?.source,
-      let index = view.index(definition), let ranges = ranges(),
+    guard plan.isExact, case .index(let definition)? = plan.onlyAccess?.source,
+      let index = view.index(definition), let tree = onlyTree(),
       let sources = Self.sources(of: aggregation.fields, in: index)
     else { return nil }
     var left = limit
     var values = aggregation.fields.map { _ in StoredValue.null }
     let start = OrientedQuery(plan.query).prefix(of: definition).count
-    for range in ranges {
-      var cursor = try range.tree.cursor(over: range.range.inTree)
-      if plan.isBackward { cursor.seekToEnd() }
+    for range in onlyRanges {
+      var cursor = try tree.cursor(over: range.inTree, fromEnd: plan.isBackward)
       while left > 0, try plan.isBackward ? cursor.previous() : cursor.next() {
         left -= 1
         work.entriesRead += 1

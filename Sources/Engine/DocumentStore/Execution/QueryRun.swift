@@ -122,10 +122,8 @@ final class QueryRun {
   func count() throws(DocumentStoreError) -> Int {
     guard limit > 0 else { return 0 }
     defer { closeStreams() }
-    if plan.isExact, let ranges = ranges(inOrder: false) {
-      var count = 0
-      for range in ranges { count += try range.tree.count(in: range.range.inTree) }
-      return min(count, limit)
+    if plan.isExact, let tree = onlyTree(inOrder: false) {
+      return min(try tree.count(in: plan.onlyAccess?.ranges ?? []), limit)
     }
     var count = 0
     // If branches are not merged, several of them can contain the same document.
@@ -263,9 +261,7 @@ final class QueryRun {
     }
   }
 
-  var limit: Int {
-    if case .first(let count) = plan.query.limit { count } else { .max }
-  }
+  var limit: Int { plan.limit }
 
   // MARK: Candidates
 
@@ -273,8 +269,8 @@ final class QueryRun {
   private func forEachCandidateEntry(
     _ body: (UInt32, borrowing Entry) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
-    if let ranges = ranges() {
-      try forEachBatch(in: ranges) { ordinals throws(DocumentStoreError) in
+    if let tree = onlyTree() {
+      try forEachBatch(in: tree) { ordinals throws(DocumentStoreError) in
         try self.forEachEntry(of: ordinals, body)
       }
       return
@@ -291,8 +287,8 @@ final class QueryRun {
   func forEachCandidate(
     _ body: (UInt32) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
-    if let ranges = ranges() {
-      try forEachBatch(in: ranges) { ordinals throws(DocumentStoreError) in
+    if let tree = onlyTree() {
+      try forEachBatch(in: tree) { ordinals throws(DocumentStoreError) in
         for ordinal in ordinals {
           guard try body(ordinal) else { return false }
         }
@@ -322,19 +318,12 @@ final class QueryRun {
     }
   }
 
-  struct TreeRange {
-    var tree: OrderedIndex
-    var range: ByteRange
-  }
-
-  /// Returns the plan as ranges of one tree. Returns nil if the plan has more than one access, or if the
+  /// Returns the tree of the only access of the plan. Returns nil if the plan has no such access, or if its
   /// ranges would contain entries that are not candidates. In the tree, truncated keys with a common prefix
   /// are not in key order. If `inOrder` is false, such keys are accepted, because the tree can still
   /// determine which of them are in a range. This fails only if a bound of the range is truncated, too.
-  func ranges(inOrder: Bool = true) -> [TreeRange]? {
-    guard plan.branches.count == 1, let access = plan.branches[0].accesses.first,
-      plan.branches[0].accesses.count == 1
-    else { return nil }
+  func onlyTree(inOrder: Bool = true) -> OrderedIndex? {
+    guard let access = plan.onlyAccess else { return nil }
     let tree: OrderedIndex
     let longKeys: Int
     switch access.source {
@@ -342,27 +331,33 @@ final class QueryRun {
       guard !isCollection || !view.hasNested(collectionID) else { return nil }
       (tree, longKeys) = (view.names, view.longNames)
     case .index(let definition):
-      guard let index = view.index(definition) else { return nil }
-      (tree, longKeys) = (index.tree, index.longKeys)
+      guard let place = view.place(of: definition) else { return nil }
+      (tree, longKeys) = (view.indexes[place].tree, view.indexes[place].longKeys)
     }
     guard longKeys == 0 || !inOrder && !access.ranges.contains(where: \.hasLongBound) else { return nil }
-    let ranges = plan.isBackward ? access.ranges.reversed() : access.ranges
-    return ranges.map { TreeRange(tree: tree, range: $0) }
+    return tree
   }
 
-  /// Calls `body` with the ordinals in batches, until `body` returns false.
+  /// The ranges of the plan's only access, in the direction of the plan.
+  var onlyRanges: [ByteRange] {
+    let ranges = plan.onlyAccess?.ranges ?? []
+    return plan.isBackward && ranges.count > 1 ? ranges.reversed() : ranges
+  }
+
+  /// Calls `body` with the ordinals in the ranges of the plan's only access, in batches, until `body` returns
+  /// false.
   private func forEachBatch(
-    in ranges: [TreeRange], _ body: ([UInt32]) throws(DocumentStoreError) -> Bool
+    in tree: OrderedIndex, _ body: ([UInt32]) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
+    let isBackward = plan.isBackward
     var ordinals: [UInt32] = []
-    for range in ranges {
-      var cursor = try range.tree.cursor(over: range.range.inTree)
-      if plan.isBackward { cursor.seekToEnd() }
+    for range in onlyRanges {
+      var cursor = try tree.cursor(over: range.inTree, fromEnd: isBackward)
       var batchSize = min(limit, Self.ordinalsPerBatch)
       while true {
         ordinals.removeAll(keepingCapacity: true)
         let count =
-          try plan.isBackward
+          try isBackward
           ? cursor.previous(batchSize, into: &ordinals) : cursor.next(batchSize, into: &ordinals)
         guard count > 0 else { break }
         work.entriesRead += count

@@ -50,7 +50,14 @@ extension [ByteRange] {
   /// Returns the intersection of two lists of ranges. Both lists and the result are in order and without
   /// overlap.
   func intersection(_ other: [ByteRange]) -> [ByteRange] {
-    flatMap { left in other.map { left.intersection($0) }.filter { !$0.isEmpty } }
+    var ranges: [ByteRange] = []
+    for left in self {
+      for right in other {
+        let range = left.intersection(right)
+        if !range.isEmpty { ranges.append(range) }
+      }
+    }
+    return ranges
   }
 }
 

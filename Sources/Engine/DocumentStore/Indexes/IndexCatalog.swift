@@ -156,7 +156,7 @@ struct IndexCatalog {
       long < UInt64(UInt32.max), let definition = definition(&reader), let numbers = numbers(&reader)
     else { return nil }
     return ManagedIndex(
-      id: id, definition: definition, isAutomatic: flags & automatic != 0, longKeys: Int(long),
+      id: id, definition: definition.planned, isAutomatic: flags & automatic != 0, longKeys: Int(long),
       numbers: numbers, lastUse: lastUse)
   }
 

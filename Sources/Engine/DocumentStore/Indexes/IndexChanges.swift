@@ -2,65 +2,63 @@
 
 import ByteStore
 
-final class IndexChanges: Sendable {
-  struct Change: Sendable {
-    let path: DocumentPath
-    /// The document's key in the store.
-    let key: [UInt8]
-    let before: Before
-    let after: StoredDocument?
+final class IndexChanges: @unchecked Sendable {
+  // Why `@unchecked Sendable` is correct: only the thread that prepares a commit computes keys and collection
+  // ids. The same thread applies the commit afterwards. During WAL replay, one thread computes them, and a
+  // barrier precedes their use in another thread.
 
-    /// True if the document existed before and still exists.
-    var isUpdate: Bool {
-      if case .document = before, after != nil { true } else { false }
-    }
-  }
-
-  enum Before: Sendable {
-    case none
-    case document(StoredDocument)
-    /// The old record is damaged or was not read, so its keys are unknown.
-    case unknown
-
-    @inline(__always)
-    var isNone: Bool { if case .none = self { true } else { false } }
-  }
+  typealias Change = CommitChange
+  typealias Before = CommitChange.Before
 
   /// The changes, one per document operation of the commit.
   let changes: [Change]
   /// The key changes that are already computed, by index id. They are in an array because a commit concerns
   /// few indexes.
-  private struct Computed {
-    var names: KeyChanges?
-    var keys: [(index: UInt32, keys: KeyChanges)] = []
-  }
-
-  private let computed = Locked(Computed())
+  private var computed: [(index: UInt32, keys: KeyChanges)] = []
+  private var computedNames: KeyChanges?
+  /// The ids of the changed documents' collections; nil until they are needed. An id may occur repeatedly.
+  private var collectionIDs: [String]?
 
   init(_ changes: [Change]) { self.changes = changes }
 
+  /// The path of a changed document. A copy of the whole change would retain both states of the document.
+  func path(_ place: Int) -> DocumentPath {
+    unsafe changes.withUnsafeBufferPointer { unsafe $0[place].path }
+  }
+
   /// Returns the key changes of an index. They are computed once.
   func keys(for index: UInt32, _ definition: IndexDefinition) -> KeyChanges {
-    computed.withLock { computed in
-      if let known = computed.keys.first(where: { $0.index == index }) { return known.keys }
-      let keys = KeyChanges(changes, definition)
-      computed.keys.append((index, keys))
-      return keys
-    }
+    if let known = computed.first(where: { $0.index == index }) { return known.keys }
+    let keys = KeyChanges(changes, definition)
+    computed.append((index, keys))
+    return keys
   }
 
   /// The key changes of the name index. They are computed once. An updated document keeps its name and
   /// ordinal, so an update changes no key of the name index.
   var names: KeyChanges {
-    computed.withLock { computed in
-      if let known = computed.names { return known }
-      let names = KeyChanges(namesOf: changes)
-      computed.names = names
-      return names
-    }
+    if let computedNames { return computedNames }
+    let names = KeyChanges(namesOf: changes)
+    computedNames = names
+    return names
   }
 
   func concerns(_ definition: IndexDefinition) -> Bool {
-    changes.contains { $0.path.collectionID.isSameUTF8(as: definition.collectionID) }
+    let ids = collectionIDs ?? findCollectionIDs()
+    return ids.contains { $0.isSameUTF8(as: definition.collectionID) }
+  }
+
+  private func findCollectionIDs() -> [String] {
+    var ids: [String] = []
+    // Use a buffer pointer, because each access to an array element would retain the document.
+    unsafe changes.withUnsafeBufferPointer { changes in
+      for place in changes.indices {
+        let id = unsafe changes[place].path.collectionID
+        // The documents of a commit are mostly in one collection, or by turns in two.
+        if !ids.suffix(2).contains(where: { $0.isSameUTF8(as: id) }) { ids.append(id) }
+      }
+    }
+    collectionIDs = ids
+    return ids
   }
 }

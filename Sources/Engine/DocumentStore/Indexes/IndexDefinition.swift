@@ -72,6 +72,8 @@ public struct IndexDefinition: Hashable, Sendable {
   /// The fields in sort order, oriented so that names ascend. If the declared last field descends, all
   /// directions are reversed. Pass these fields with `names: .ascending` to create an equal definition.
   public let fields: [Field]
+  /// The cached plans for reading keys from records; nil unless the definition is that of an existing index.
+  private(set) var plans: KeyPlans?
 
   /// Creates a definition as declared. The names have the direction of the last field, as in queries,
   /// unless `names` says otherwise.
@@ -103,6 +105,14 @@ public struct IndexDefinition: Hashable, Sendable {
     self.collectionID = collectionID
     self.scope = scope
     self.fields = fields
+  }
+
+  /// This definition, with a cache of plans that all copies share.
+  var planned: IndexDefinition {
+    guard plans == nil else { return self }
+    var planned = self
+    planned.plans = KeyPlans(self)
+    return planned
   }
 
   public static func == (left: Self, right: Self) -> Bool {
@@ -275,11 +285,11 @@ enum NameKey {
     return key
   }
 
-  /// Appends the name key of a document. `documentKey` is the document's own key, which contains the encoded
-  /// path.
-  static func append(_ path: DocumentPath, documentKey: [UInt8], to key: inout [UInt8]) {
-    DocumentKey.append(path.collectionID, to: &key)
-    key.append(copying: documentKey.rawSpan.extracting(droppingFirst: 1))
+  /// Appends the name key of a document. `group` is the encoded collection id. `documentKey` is the
+  /// document's own key, which contains the encoded path.
+  static func append(group: RawSpan, documentKey: RawSpan, to key: inout [UInt8]) {
+    key.append(copying: group)
+    key.append(copying: documentKey.extracting(droppingFirst: 1))
   }
 
   static func prefix(group id: String) -> [UInt8] {
@@ -300,6 +310,9 @@ enum NameKey {
     let last = segments.count - 2
     return stride(from: 0, to: last, by: 2).contains { segments[$0].isSameUTF8(as: segments[last]) }
   }
+
+  /// The collection id of a document that is below a document of a collection with an equal id; else nil.
+  static func nestedID(_ path: DocumentPath) -> String? { isNested(path) ? path.collectionID : nil }
 }
 
 /// Keys as the trees store them, with at most 768 bytes.
@@ -311,7 +324,8 @@ enum NameKey {
 /// to sort them. Stored keys never have 753 to 767 bytes, because truncated keys have no correct order
 /// relative to such keys.
 enum StoredKey {
-  static let keptBytes = OrderedIndex.keyBytesMax - 16
+  static let keptBytes = OrderedIndex.keyBytesMax - digestBytes
+  static let digestBytes = 16
 
   static func of(_ keys: [[UInt8]]) -> [[UInt8]] {
     keys.contains { $0.count > keptBytes } ? keys.map { of($0) } : keys
@@ -319,7 +333,7 @@ enum StoredKey {
 
   static func of(_ key: [UInt8]) -> [UInt8] {
     guard key.count > keptBytes else { return key }
-    return start(of: key) + ContentDigest.sha256(of: key.rawSpan).prefix(16)
+    return start(of: key) + ContentDigest.sha256(of: key.rawSpan).prefix(digestBytes)
   }
 
   /// Returns the part of a key or bound by which a tree orders keys.

@@ -23,10 +23,16 @@
 // values can be concatenated. A descending value has all bits inverted.
 
 enum IndexKey {
+  static let null: UInt8 = 0x10
+  static let `false`: UInt8 = 0x20
+  static let `true`: UInt8 = 0x21
+  static let number: UInt8 = 0x30
   static let timestamp: UInt8 = 0x40
   static let pendingTimestamp: UInt8 = 0x48
-  static let number: UInt8 = 0x30
   static let text: UInt8 = 0x50
+  static let bytes: UInt8 = 0x60
+  static let geoPoint: UInt8 = 0x80
+  static let vector: UInt8 = 0xA0
   /// The second byte of the end marker of a text. It follows a zero byte.
   static let textEnd: UInt8 = 0x01
 
@@ -40,11 +46,12 @@ enum IndexKey {
 
   private static func append(_ value: StoredValue, to key: inout [UInt8]) {
     switch value {
-    case .null: key.append(0x10)
-    case .boolean(let flag): key.append(flag ? 0x21 : 0x20)
+    case .null: key.append(null)
+    case .boolean(let flag): key.append(flag ? `true` : `false`)
     case .integer(let number):
       key.append(Self.number)
-      append(number, to: &key)
+      let (double, rest) = parts(of: number)
+      append(double, rest: rest, to: &key)
     case .double(let number):
       key.append(Self.number)
       append(number, rest: 0, to: &key)
@@ -58,7 +65,7 @@ enum IndexKey {
       key.append(Self.text)
       key.append(ordered: text)
     case .bytes(let bytes):
-      key.append(0x60)
+      key.append(Self.bytes)
       key.append(ordered: bytes)
     case .reference(let reference):
       key.append(0x70)
@@ -66,7 +73,7 @@ enum IndexKey {
       key.append(ordered: reference.databaseID)
       key += DocumentKey.encode(reference.path)
     case .geoPoint(let place):
-      key.append(0x80)
+      key.append(Self.geoPoint)
       key.append(ordered: bits(of: place.latitude))
       key.append(ordered: bits(of: place.longitude))
     case .array(let elements):
@@ -74,7 +81,7 @@ enum IndexKey {
       for element in elements { append(element, to: &key) }
       key.append(0)
     case .vector(let elements):
-      key.append(0xA0)
+      key.append(vector)
       key.append(ordered: UInt64(elements.count))
       for element in elements { key.append(ordered: bits(of: element)) }
     case .map(let map):
@@ -88,17 +95,21 @@ enum IndexKey {
     }
   }
 
-  /// Encodes the greatest double that is not greater than the number, followed by the number minus that
-  /// double. The difference is less than 1024, because 1024 is the largest gap between doubles below 2^63.
-  private static func append(_ number: Int64, to key: inout [UInt8]) {
+  /// Returns the greatest double that is not greater than the number, and the number minus that double. The
+  /// difference is less than 1024, because 1024 is the largest gap between doubles below 2^63.
+  static func parts(of number: Int64) -> (double: Double, rest: UInt16) {
     var double = Double(number)
+    guard hasRest(double) else { return (double, 0) }
     if ValueOrder.compare(.double(double), .integer(number)) == .after { double = double.nextDown }
-    append(double, rest: UInt16(number - Int64(double)), to: &key)
+    return (double, UInt16(number - Int64(double)))
   }
+
+  /// Whether the key of a number contains what an integer adds to this double.
+  static func hasRest(_ double: Double) -> Bool { (0x1p53...0x1p63).contains(double.magnitude) }
 
   private static func append(_ double: Double, rest: UInt16, to key: inout [UInt8]) {
     key.append(ordered: bits(of: double))
-    guard (0x1p53...0x1p63).contains(double.magnitude) else { return }
+    guard hasRest(double) else { return }
     key.append(UInt8(rest >> 8))
     key.append(UInt8(truncatingIfNeeded: rest))
   }

@@ -118,6 +118,7 @@ extension IndexSet.State {
     indexes.append(index)
     uses += 1
     indexes[indexes.count - 1].lastUse = uses
+    lastUse.note(index.identity)
     let others = retentionOrder.filter { $0.id != index.id }
     guard others.count >= IndexSet.automaticMax else { return }
     let oldest = others.last { !spared.contains($0.definition) } ?? others.last

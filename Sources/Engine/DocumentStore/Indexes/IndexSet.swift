@@ -11,9 +11,19 @@
 //     from a damaged or forged checkpoint, and is dropped, too.
 
 import ByteStore
+import Synchronization
+
+/// Identifies an index and its copies in this process. The number is never used again.
+struct IndexIdentity: Hashable, Sendable {
+  private static let last = Atomic<UInt64>(0)
+
+  /// Never zero.
+  fileprivate let number = Self.last.wrappingAdd(1, ordering: .relaxed).newValue
+}
 
 /// An index and its tree.
 struct ManagedIndex: Sendable {
+  let identity = IndexIdentity()
   let id: UInt32
   let definition: IndexDefinition
   /// True if a query built the index. Such an index may be evicted in favor of more recently used indexes.
@@ -35,6 +45,20 @@ struct ManagedIndex: Sendable {
   }
 }
 
+/// The index that was used last, readable without a lock.
+///
+/// Evictions depend only on the order in which indexes were used. A use of the index that was used last does
+/// not change this order, and is not counted.
+final class LastUse: Sendable {
+  private let number = Atomic<UInt64>(0)
+
+  func isOf(_ identity: IndexIdentity) -> Bool { number.load(ordering: .relaxed) == identity.number }
+
+  /// Notes the use of one index, or of several indexes or an index that is not known. Call this under the
+  /// lock of the indexes.
+  func note(_ identity: IndexIdentity?) { number.store(identity?.number ?? 0, ordering: .relaxed) }
+}
+
 /// The indexes in a query's snapshot.
 struct IndexView: Sendable {
   var names: OrderedIndex
@@ -42,15 +66,20 @@ struct IndexView: Sendable {
   var nestedNames: [String: Int]
   var longNames: Int
   var indexes: [ManagedIndex]
+  /// True if the keys of some declared index of the store were lost.
+  var hasLostIndexes = false
 
-  func index(_ definition: IndexDefinition) -> ManagedIndex? {
-    indexes.first { $0.definition == definition }
+  func index(_ definition: IndexDefinition) -> ManagedIndex? { place(of: definition).map { indexes[$0] } }
+
+  /// The position of an index in the view. The indexes are not copied.
+  func place(of definition: IndexDefinition) -> Int? {
+    indexes.indices.first { indexes[$0].definition == definition }
   }
 
   /// Returns this view without the indexes of other collections.
   func of(_ collectionID: String) -> IndexView {
     var view = self
-    view.indexes = indexes.filter { $0.definition.collectionID.isSameUTF8(as: collectionID) }
+    view.indexes = indexes.ofCollections(collectionID)
     return view
   }
 }
@@ -73,6 +102,7 @@ final class IndexSet: Sendable {
     var nextID: UInt32 = 1
     /// Counter of index uses.
     var uses: UInt64 = 0
+    let lastUse = LastUse()
     /// Memory limit for all automatic indexes together.
     var automaticBytesMax = Int.max
     /// Number of live queries that reload from each index.
@@ -99,9 +129,9 @@ final class IndexSet: Sendable {
     }
 
     /// Updates the counts for a name. `more` is 1 if the name was added, -1 if it was removed, and 0
-    /// otherwise.
-    mutating func count(_ key: RawSpan, of path: DocumentPath, more: Int) {
-      if more != 0, NameKey.isNested(path) { countNested(path.collectionID, more) }
+    /// otherwise. `nestedID` is the collection id of a nested document.
+    mutating func count(_ key: RawSpan, nestedID: String?, more: Int) {
+      if more != 0, let nestedID { countNested(nestedID, more) }
       if StoredKey.isLong(key) { truncatedCount += more }
     }
 
@@ -126,11 +156,17 @@ final class IndexSet: Sendable {
     var isDropped = false
   }
 
-  let state = Locked(State())
+  let state: Locked<State>
+  private let lastUse: LastUse
   /// The shapes of the store's records.
   let shapes: ShapeDictionary
 
-  init(shapes: ShapeDictionary) { self.shapes = shapes }
+  init(shapes: ShapeDictionary) {
+    let state = State()
+    lastUse = state.lastUse
+    self.state = Locked(state)
+    self.shapes = shapes
+  }
 
   // MARK: Queries
 
@@ -140,7 +176,7 @@ final class IndexSet: Sendable {
       guard let names = state.names else { return nil }
       return IndexView(
         names: names.tree, nestedNames: names.nested, longNames: names.truncatedCount,
-        indexes: state.indexes.filter { $0.definition.collectionID.isSameUTF8(as: collectionID) })
+        indexes: state.indexes.ofCollections(collectionID), hasLostIndexes: !state.lost.isEmpty)
     }
   }
 
@@ -155,13 +191,22 @@ final class IndexSet: Sendable {
     }
   }
 
+  /// Whether the last noted use was one of this index only.
+  func wasUsedLast(_ definition: IndexDefinition, in view: IndexView) -> Bool {
+    view.place(of: definition).map { lastUse.isOf(view.indexes[$0].identity) } ?? false
+  }
+
+  /// Notes the use of these indexes.
   func noteUse(of definitions: [IndexDefinition]) {
     guard !definitions.isEmpty else { return }
     state.withLock { state in
       state.uses += 1
+      var used: [IndexIdentity] = []
       for place in state.indexes.indices where definitions.contains(state.indexes[place].definition) {
         state.indexes[place].lastUse = state.uses
+        used.append(state.indexes[place].identity)
       }
+      lastUse.note(used.count == 1 ? used[0] : nil)
     }
   }
 
@@ -231,19 +276,24 @@ final class IndexSet: Sendable {
   // MARK: Commits
 
   func prepare(_ note: IndexChanges) {
-    let (names, indexes, building) = state.withLock { state in
-      (
-        state.names?.tree, state.indexes.filter { note.concerns($0.definition) },
-        state.building.map { ($0.id, $0.definition) }.filter { note.concerns($0.1) }
-      )
+    // Copies only what is needed, because a copy of an index or a building retains all of its parts.
+    var trees: [(id: UInt32, definition: IndexDefinition, tree: OrderedIndex)] = []
+    var building: [(id: UInt32, definition: IndexDefinition)] = []
+    let names = state.withLock { state in
+      for place in state.indexes.indices where note.concerns(state.indexes[place].definition) {
+        trees.append(
+          (state.indexes[place].id, state.indexes[place].definition, state.indexes[place].tree))
+      }
+      for place in state.building.indices where note.concerns(state.building[place].definition) {
+        building.append((state.building[place].id, state.building[place].definition))
+      }
+      return state.names?.tree
     }
     for (id, definition) in building { _ = note.keys(for: id, definition) }
     // Load pages now, so that no disk read happens while the lock of the key directory is held. Ignore
     // failures here; `apply` handles them.
-    if let names { note.names.forEach { _, key in try? names.load(leafOf: key) } }
-    for index in indexes {
-      note.keys(for: index.id, index.definition).forEach { _, key in try? index.tree.load(leafOf: key) }
-    }
+    if let names { names.load(leavesOf: note.names) }
+    for (id, definition, tree) in trees { tree.load(leavesOf: note.keys(for: id, definition)) }
   }
 
   func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
@@ -267,6 +317,18 @@ final class IndexSet: Sendable {
       }
     }
     return UInt64(2 * OrderedIndexFormat.payloadBytesMax + definitions + shapes.definitionBytesMax)
+  }
+}
+
+extension [ManagedIndex] {
+  /// The indexes of collections with this id. The other indexes are visited without a copy.
+  fileprivate func ofCollections(_ id: String) -> [ManagedIndex] {
+    var found: [ManagedIndex] = []
+    found.reserveCapacity(indices.count { self[$0].definition.collectionID.isSameUTF8(as: id) })
+    for place in indices where self[place].definition.collectionID.isSameUTF8(as: id) {
+      found.append(self[place])
+    }
+    return found
   }
 }
 
@@ -332,15 +394,7 @@ extension IndexSet.State {
   }
 
   mutating func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
-    if names != nil {
-      do throws(DocumentStoreError) {
-        try note.names.forEach { entry, key throws(DocumentStoreError) in
-          try names?.apply(note.changes[entry.place], key, ordinal: ordinals[entry.place])
-        }
-      } catch {
-        names = nil
-      }
-    }
+    if names != nil { applyNames(note.names, ordinals) { NameKey.nestedID(note.path($0)) } }
     var lost = Set<UInt32>()
     // Modify in place, because a second reference to a tree would cause a copy of each changed node.
     for place in indexes.indices where note.concerns(indexes[place].definition) {
@@ -352,6 +406,18 @@ extension IndexSet.State {
     for number in building.indices where note.concerns(building[number].definition) {
       let keys = note.keys(for: building[number].id, building[number].definition)
       building[number].apply(keys, ordinals)
+    }
+  }
+
+  /// Applies the changes of the name index. `nestedID` returns the collection id of a nested document, given
+  /// the place of its change.
+  mutating func applyNames(_ keys: KeyChanges, _ ordinals: [UInt32], nestedID: (Int) -> String?) {
+    do throws(DocumentStoreError) {
+      try keys.forEach { entry, key throws(DocumentStoreError) in
+        try names?.apply(entry, key, ordinal: ordinals[entry.place], nestedID: nestedID(entry.place))
+      }
+    } catch {
+      names = nil
     }
   }
 }
@@ -367,6 +433,12 @@ extension IndexChanges {
 }
 
 extension OrderedIndex {
+  /// Loads the leaves of changed keys, as far as they can be read.
+  fileprivate func load(leavesOf keys: KeyChanges) {
+    guard !isLoaded else { return }
+    keys.forEach { _, key in try? load(leafOf: key) }
+  }
+
   /// Reads every page.
   var isDamaged: Bool {
     do throws(DocumentStoreError) {
@@ -381,20 +453,13 @@ extension OrderedIndex {
 }
 
 extension IndexSet.NameTree {
+  /// Adds or removes the name of a document.
   mutating func apply(
-    _ change: IndexChanges.Change, _ key: RawSpan, ordinal: UInt32
+    _ entry: KeyChanges.Entry, _ key: RawSpan, ordinal: UInt32, nestedID: String?
   ) throws(DocumentStoreError) {
-    let isThere: Bool
-    let wasThere: Bool
-    if change.after != nil {
-      isThere = true
-      wasThere = try tree.insert(key, ordinal) != nil
-    } else {
-      isThere = false
-      wasThere = try tree.remove(key) != nil
-    }
-    count(key, of: change.path, more: (isThere ? 1 : 0) - (wasThere ? 1 : 0))
-    guard truncatedCount >= 0, nested(change.path.collectionID) >= 0 else {
+    let wasThere = entry.isAdded ? try tree.insert(key, ordinal) != nil : try tree.remove(key) != nil
+    count(key, nestedID: nestedID, more: (entry.isAdded ? 1 : 0) - (wasThere ? 1 : 0))
+    guard truncatedCount >= 0, nestedID.map({ nested($0) >= 0 }) ?? true else {
       throw DocumentStoreError(
         .corrupted(Damage(file: "", offset: 0, expected: "counts of names", found: "a negative count")))
     }
@@ -403,7 +468,7 @@ extension IndexSet.NameTree {
 
 extension ManagedIndex {
   /// Applies the key changes to the index. Returns false if the index could not be updated.
-  fileprivate mutating func apply(_ keys: KeyChanges, _ ordinals: [UInt32]) -> Bool {
+  mutating func apply(_ keys: KeyChanges, _ ordinals: [UInt32]) -> Bool {
     guard !keys.isUnknown else { return false }
     do throws(DocumentStoreError) {
       try keys.forEach { entry, key throws(DocumentStoreError) in
@@ -427,60 +492,5 @@ extension IndexSet.Building {
       if StoredKey.isLong(key) { longKeys += entry.isAdded ? 1 : -1 }
     }
     numbers.add(keys.numbers)
-  }
-}
-
-// MARK: WAL replay
-//
-// When a store is opened, the WAL after the checkpoint is applied to the indexes:
-//
-//   1. look up the recovered changes in WAL order, and group them into parts.
-//   2. decode the indexed fields of the parts in parallel, and compute their keys.
-//   3. apply the keys to the trees, one part at a time.
-//   4. build trees in parallel, if all their documents are in the WAL (RecoveredTrees).
-
-extension IndexSet {
-  /// Loads the checkpoint's indexes, and applies all commits that follow the checkpoint in the WAL.
-  func catchUp(with store: ByteStore) throws(ByteStoreError) {
-    load(from: store.checkpoint, path: store.path)
-    shapes.catchUp(with: store)
-    let indexes = state.withLock { state in
-      state.indexes.map { RecoveredParts.Index(id: $0.id, definition: $0.definition) }
-    }
-    var recovered = RecoveredParts(indexes, shapes.table)
-    let trees = store.isCheckpointEmpty ? state.withLock { RecoveredTrees($0) } : nil
-    try store.forEachRecoveredChange { change throws(ByteStoreError) in
-      recovered.add(change)
-      if recovered.isFull { apply(recovered.take(), trees) }
-    }
-    apply(recovered.take(), trees)
-    state.withLock { trees?.finish(&$0) }
-  }
-
-  /// Replaces all trees with those of another set, which belongs to a newer state of the same store. Builds
-  /// that are running are useless afterwards.
-  func adopt(_ other: IndexSet) {
-    let newer = other.state.withLock { $0 }
-    state.withLock { state in
-      state.names = newer.names
-      state.indexes = newer.indexes
-      state.lost = newer.lost
-      state.failedRebuilds = newer.failedRebuilds
-      state.unbuildable = newer.unbuildable
-      state.nextID = max(state.nextID, newer.nextID)
-      for place in state.building.indices { state.building[place].isInvalidated = true }
-    }
-  }
-
-  private func apply(_ parts: [RecoveredDocuments], _ trees: RecoveredTrees?) {
-    state.withLock { state in
-      for part in parts {
-        if let trees {
-          trees.add(part.changes, part.ordinals, state: &state)
-        } else {
-          state.apply(part.changes, part.ordinals)
-        }
-      }
-    }
   }
 }

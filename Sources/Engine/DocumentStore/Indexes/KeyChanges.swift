@@ -1,4 +1,7 @@
 // Keys that a commit removes from an index and adds to it.
+//
+// If both states of a document are records, the keys are made from the records' bytes. Otherwise, they are
+// made from decoded values.
 
 import ByteStore
 
@@ -25,19 +28,36 @@ struct KeyChanges: Sendable {
     for entry in entries { try body(entry, bytes.rawSpan.extracting(entry.bytes)) }
   }
 
+  /// No changes.
+  init() {}
+
   // MARK: Names
 
   init(namesOf changes: [IndexChanges.Change]) {
     entries.reserveCapacity(changes.count)
+    // The encoded collection id of the previous change. Most changes of a commit are in few collections.
+    var (id, group) = ("", [UInt8]())
     // Use a buffer pointer, because each access to an array element would retain the document.
     unsafe changes.withUnsafeBufferPointer { changes in
       for place in changes.indices where unsafe !changes[place].isUpdate {
-        let start = bytes.count
-        unsafe NameKey.append(changes[place].path, documentKey: changes[place].key, to: &bytes)
-        truncate(from: start)
-        add(start..<bytes.count, place, isAdded: unsafe changes[place].after != nil)
+        if unsafe !changes[place].path.collectionID.isSameUTF8(as: id) {
+          unsafe id = changes[place].path.collectionID
+          group.removeAll(keepingCapacity: true)
+          DocumentKey.append(id, to: &group)
+        }
+        let key = unsafe changes[place].key
+        unsafe addName(group.rawSpan, key.rawSpan, at: place, isAdded: changes[place].after != nil)
       }
     }
+  }
+
+  /// Adds a key of the name index. `group` is the document's encoded collection id, and `key` is its key in
+  /// the store.
+  mutating func addName(_ group: RawSpan, _ key: RawSpan, at place: Int, isAdded: Bool) {
+    let start = bytes.count
+    NameKey.append(group: group, documentKey: key, to: &bytes)
+    truncate(from: start)
+    add(start..<bytes.count, place, isAdded: isAdded)
   }
 
   /// Truncates the key that was appended from `start` on.
@@ -52,10 +72,64 @@ struct KeyChanges: Sendable {
     if !bytes.isEmpty { entries.append(Entry(place: place, isAdded: isAdded, bytes: bytes)) }
   }
 
+  private mutating func add(_ key: RawSpan, _ place: Int, isAdded: Bool) {
+    let start = bytes.count
+    bytes.append(copying: key)
+    entries.append(Entry(place: place, isAdded: isAdded, bytes: start..<bytes.count))
+  }
+
   // MARK: Indexes
 
   init(_ changes: [IndexChanges.Change], _ definition: IndexDefinition) {
-    // Share the field positions, because the documents of a commit mostly have similar fields.
+    self.init(comparing: changes, definition)
+    assert(Self.recordsAgree(changes, definition), "records and decoded values have equal keys")
+  }
+
+  private init(comparing changes: [IndexChanges.Change], _ definition: IndexDefinition) {
+    guard let record = RecordPairKeys.firstRecord(in: changes) else {
+      self.init(decoding: changes, definition)
+      return
+    }
+    self.init()
+    // Most commits need no decoded values.
+    var fields: IndexedFields?
+    var records = RecordPairKeys(definition, record.shapes.origin)
+    unsafe changes.withUnsafeBufferPointer { changes in
+      for place in changes.indices
+      where unsafe definition.collectionID.isSameUTF8(as: changes[place].path.collectionID) {
+        switch unsafe records.compare(changes[place]) {
+        case .unchanged: break
+        case .changed: add(records, place)
+        case .undecided:
+          // Share the field positions, because the documents of a commit mostly have similar fields.
+          var decoder = fields ?? IndexedFields(definition)
+          unsafe add(changes[place], place, fields: &decoder)
+          fields = decoder
+        }
+      }
+    }
+  }
+
+  /// Adds the differences between the keys of two records.
+  private mutating func add(_ records: borrowing RecordPairKeys, _ place: Int) {
+    numbers.add(records.old.numbers, times: -1)
+    numbers.add(records.new.numbers)
+    records.forEachChange { key, isAdded in add(key, place, isAdded: isAdded) }
+  }
+
+  /// Adds the outcome of a comparison. The previous keys of an undecided document are unknown.
+  mutating func add(_ outcome: RecordPairKeys.Outcome, _ records: borrowing RecordPairKeys, at place: Int) {
+    switch outcome {
+    case .unchanged: break
+    case .changed: add(records, place)
+    case .undecided: isUnknown = true
+    }
+  }
+
+  // MARK: Decoded values
+
+  /// The changes of the keys, made from decoded values only.
+  init(decoding changes: [IndexChanges.Change], _ definition: IndexDefinition) {
     var fields = IndexedFields(definition)
     unsafe changes.withUnsafeBufferPointer { changes in
       for place in changes.indices
@@ -108,12 +182,40 @@ struct KeyChanges: Sendable {
     numbers.add(new.numbers)
     guard old.keys != new.keys else { return }
     let (left, right) = (Set(old.keys), Set(new.keys))
-    for key in old.keys where !right.contains(key) { add(key, place, isAdded: false) }
-    for key in new.keys where !left.contains(key) { add(key, place, isAdded: true) }
+    for key in old.keys where !right.contains(key) { add(key.rawSpan, place, isAdded: false) }
+    for key in new.keys where !left.contains(key) { add(key.rawSpan, place, isAdded: true) }
+  }
+}
+
+extension KeyChanges {
+  /// Whether both have equal keys and counts. The order of the keys of one change may differ.
+  func isSame(as other: KeyChanges) -> Bool {
+    isUnknown == other.isUnknown && numbers.agrees(with: other.numbers) && sortedKeys == other.sortedKeys
   }
 
-  private mutating func add(_ key: [UInt8], _ place: Int, isAdded: Bool) {
-    bytes += key
-    add(bytes.count - key.count..<bytes.count, place, isAdded: isAdded)
+  /// Whether the keys made from records equal those made from decoded values. Looks at one in 64 documents,
+  /// so that debug builds allocate about as much as release builds.
+  private static func recordsAgree(_ changes: [IndexChanges.Change], _ definition: IndexDefinition) -> Bool {
+    for place in changes.indices where isSample(changes[place].key) {
+      let compared = KeyChanges(comparing: [changes[place]], definition)
+      guard compared.isSame(as: KeyChanges(decoding: [changes[place]], definition)) else { return false }
+    }
+    return true
+  }
+
+  private static func isSample(_ key: [UInt8]) -> Bool {
+    var hash: UInt8 = 0
+    for index in key.indices { hash = hash &* 31 &+ key[index] }
+    return hash % 64 == 0
+  }
+
+  private var sortedKeys: [[UInt8]] {
+    entries.map { entry in
+      var key: [UInt8] = []
+      key.append(ordered: UInt64(entry.place))
+      key.append(entry.isAdded ? 1 : 0)
+      return key + bytes[entry.bytes]
+    }
+    .sorted { $0.lexicographicallyPrecedes($1) }
   }
 }

@@ -28,16 +28,25 @@ struct OrderedIndex: Sendable {
   private(set) var count: Int
   /// Nil if the index is empty.
   private(set) var tree: OrderedIndexTree?
+  /// The stubs for nodes on disk; nil if the index was created in memory.
+  private let stubs: OrderedIndexStubCount?
 
-  init() { count = 0 }
+  init() {
+    count = 0
+    stubs = nil
+  }
 
   /// Creates an index with this root and takes ownership of the node.
-  init(root: OrderedIndexNode?) {
+  init(root: OrderedIndexNode?, stubs: OrderedIndexStubCount? = nil) {
     count = root?.keys ?? 0
     tree = root.map { OrderedIndexTree($0) }
+    self.stubs = stubs
   }
 
   var isEmpty: Bool { count == 0 }
+
+  /// Whether no change needs to read a node from disk.
+  var isLoaded: Bool { stubs?.isZero ?? true }
 
   /// The number of levels, which is the number of nodes that a lookup visits.
   var depth: Int {
@@ -59,7 +68,7 @@ struct OrderedIndex: Sendable {
 
   /// Loads the leaf of a key, so that a later change finds it in memory.
   func load(leafOf key: RawSpan) throws(DocumentStoreError) {
-    guard let tree else { return }
+    guard let tree, !isLoaded else { return }
     defer { tree.endRead() }
     var path = OrderedIndexPath(tree.root)
     while !path.node.isLeaf {

@@ -134,7 +134,7 @@ struct OrderedIndexStub {
     guard unsafe references.pointee.wrappingSubtract(1, ordering: .acquiringAndReleasing).oldValue == 1 else {
       return
     }
-    child?.release()
+    if let child { child.release() } else { source.noteLoaded() }
     unsafe sourcePointer.deinitialize(count: 1)
     unsafe memory.deallocate()
   }
@@ -155,7 +155,10 @@ struct OrderedIndexStub {
   func publish(_ node: OrderedIndexNode) -> OrderedIndexNode {
     let result = unsafe slot.pointee.compareExchange(
       expected: 0, desired: OrderedIndexChild(node).word, ordering: .acquiringAndReleasing)
-    guard !result.exchanged, let first = OrderedIndexChild(word: result.original).node else { return node }
+    guard !result.exchanged, let first = OrderedIndexChild(word: result.original).node else {
+      source.noteLoaded()
+      return node
+    }
     node.release()
     return first
   }

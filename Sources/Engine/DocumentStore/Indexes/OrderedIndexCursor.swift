@@ -16,10 +16,13 @@ struct OrderedIndexCursor: ~Copyable {
   private var lastRank: Int?
   private var keyBuffer: [UInt8] = []
 
-  init(_ tree: OrderedIndexTree?, ranks: Range<Int>) {
+  /// Creates a cursor before the first key. `leaf` is a leaf near the position where the cursor is used
+  /// first.
+  init(_ tree: OrderedIndexTree?, ranks: Range<Int>, leaf: OrderedIndexLeaf?) {
     self.tree = tree
     self.ranks = ranks
     position = ranks.lowerBound
+    leafPosition = leaf
   }
 
   // MARK: Seeking

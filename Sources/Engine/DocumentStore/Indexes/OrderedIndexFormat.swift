@@ -15,6 +15,7 @@
 // decrease on the way down. So a traversal ends, whatever the bytes are.
 
 import ByteStore
+import Synchronization
 
 enum OrderedIndexFormat {
   static let version: UInt16 = 0
@@ -35,15 +36,32 @@ protocol OrderedIndexPageSource: Sendable {
   func startReading(_ page: Int)
 }
 
+/// The number of an index's stubs whose nodes are not in memory. Outlives the source, which is closed once no
+/// stub needs it.
+final class OrderedIndexStubCount: Sendable {
+  private let count = Atomic<Int>(0)
+
+  /// Whether all nodes are in memory. If they are, they stay in memory, and no new stubs are created.
+  var isZero: Bool { count.load(ordering: .acquiring) == 0 }
+
+  fileprivate func add(_ more: Int) { count.wrappingAdd(more, ordering: .relaxed) }
+
+  fileprivate func remove() { count.wrappingSubtract(1, ordering: .releasing) }
+}
+
 /// The source of an index, with the number of pages that its root states.
 final class OrderedIndexSource: Sendable {
   private let pages: any OrderedIndexPageSource
   fileprivate let pageCount: Int
+  fileprivate let stubs = OrderedIndexStubCount()
 
   fileprivate init(_ pages: any OrderedIndexPageSource, pageCount: Int) {
     self.pages = pages
     self.pageCount = pageCount
   }
+
+  /// Notes that the node of a stub was loaded, or that a stub was released before its node was loaded.
+  func noteLoaded() { stubs.remove() }
 
   func startReading(_ stub: OrderedIndexStub) { pages.startReading(stub.page) }
 
@@ -83,6 +101,7 @@ final class OrderedIndexSource: Sendable {
       return nil
     }
     guard !node.isLeaf else { return node }
+    stubs.add(node.count)
     for index in 0..<node.count {
       let stub = OrderedIndexStub(
         source: self, page: Int(firstChild) + index, level: Int(level) - 1, keys: node.value(at: index))
@@ -121,6 +140,6 @@ extension OrderedIndex {
       root.release()
       throw pages.damage(onPage: 0, expected: "a root with \(keys) keys")
     }
-    self.init(root: root)
+    self.init(root: root, stubs: source.stubs)
   }
 }

@@ -34,6 +34,13 @@ extension OrderedIndexNode {
   /// The extra room of a new block, so that not every later insert moves the node.
   private var spare: Int { usedBytes / 8 + Self.entryBytes }
 
+  /// The extra room of a new block for a leaf into which a key is inserted. If keys arrive in ascending
+  /// order, the leaf will be filled, so it grows in larger steps.
+  private func spare(forInsertAt index: Int) -> Int {
+    guard index == count, let lastInsert, lastInsert == count - 1 else { return spare }
+    return min(max(usedBytes, spare), max(Self.contentBytesMax - contentBytes, spare))
+  }
+
   /// Returns the child at `index`. A child that is shared, or that was loaded by a stub, is first replaced by
   /// a copy.
   private func uniqueChild(at index: Int) -> OrderedIndexNode {
@@ -76,7 +83,7 @@ extension OrderedIndexNode {
         insertEntry(key, ordinal, child: nil, at: index)
         return nil
       }
-      let larger = reallocated(spare: growth + spare)
+      let larger = reallocated(spare: growth + spare(forInsertAt: index))
       larger.insertEntry(key, ordinal, child: nil, at: index)
       return [OrderedIndexPiece(bound: [], node: larger)]
     }

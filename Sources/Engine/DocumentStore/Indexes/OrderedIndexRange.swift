@@ -45,28 +45,43 @@ extension OrderedIndex {
   /// Returns the ranks of the keys in a range. This takes at most two descents from the root to a leaf,
   /// regardless of the number of keys.
   func ranks(in range: OrderedIndexRange) throws(DocumentStoreError) -> Range<Int> {
-    guard let tree else { return 0..<0 }
-    var (lower, upper) = (0, count)
+    try ends(of: range).ranks
+  }
+
+  /// The ends of a range in the tree.
+  private struct Ends {
+    var ranks: Range<Int>
+    /// The leaves in which the bounds lie; nil for an open bound.
+    var firstLeaf: OrderedIndexLeaf?
+    var lastLeaf: OrderedIndexLeaf?
+  }
+
+  private func ends(of range: OrderedIndexRange) throws(DocumentStoreError) -> Ends {
+    guard let tree else { return Ends(ranks: 0..<0) }
+    let first: OrderedIndexLeaf.Found?
+    let last: OrderedIndexLeaf.Found?
     switch (range.lower.key, range.upper.key) {
-    case (nil, nil): break
-    case (let key?, nil):
-      lower = try tree.leafPosition(of: key.rawSpan).rank(through: !range.lower.isIncluding)
-    case (nil, let key?):
-      upper = try tree.leafPosition(of: key.rawSpan).rank(through: range.upper.isIncluding)
-    case (let first?, let last?):
-      let found = try tree.leafPositions(of: first.rawSpan, last.rawSpan)
-      lower = found.lower.rank(through: !range.lower.isIncluding)
-      upper = found.upper.rank(through: range.upper.isIncluding)
+    case (nil, nil): (first, last) = (nil, nil)
+    case (let key?, nil): (first, last) = (try tree.leafPosition(of: key.rawSpan), nil)
+    case (nil, let key?): (first, last) = (nil, try tree.leafPosition(of: key.rawSpan))
+    case (let lower?, let upper?): (first, last) = try tree.leafPositions(of: lower.rawSpan, upper.rawSpan)
     }
-    return lower..<max(lower, upper)
+    let lower = first?.rank(through: !range.lower.isIncluding) ?? 0
+    let upper = last?.rank(through: range.upper.isIncluding) ?? count
+    return Ends(
+      ranks: lower..<max(lower, upper), firstLeaf: first?.leafPosition, lastLeaf: last?.leafPosition)
   }
 
   func count(in range: OrderedIndexRange) throws(DocumentStoreError) -> Int { try ranks(in: range).count }
 
-  /// Returns a cursor before the first key of the range.
+  /// Returns a cursor before the first key of the range, or after the last key if `fromEnd` is true.
   func cursor(
-    over range: OrderedIndexRange = .all
+    over range: OrderedIndexRange = .all, fromEnd: Bool = false
   ) throws(DocumentStoreError) -> OrderedIndexCursor {
-    OrderedIndexCursor(tree, ranks: try ranks(in: range))
+    let ends = try ends(of: range)
+    // The cursor starts in the leaf that the search has found, and needs no descent of its own.
+    var cursor = OrderedIndexCursor(tree, ranks: ends.ranks, leaf: fromEnd ? ends.lastLeaf : ends.firstLeaf)
+    if fromEnd { cursor.seekToEnd() }
+    return cursor
   }
 }

@@ -1,38 +1,32 @@
-// Decodes the recovered changes of the WAL in parallel, part by part.
+// Makes the index keys of the recovered changes of the WAL in parallel, part by part.
 
 import ByteStore
 import Dispatch
 
-/// Document changes to apply together.
-struct RecoveredDocuments: Sendable {
-  var changes: IndexChanges
-  var ordinals: [UInt32]
-}
-
-/// The recovered changes, in parts that are decoded in parallel.
+/// The recovered changes, in parts that are processed in parallel.
 struct RecoveredParts {
   struct Index: Sendable {
     var id: UInt32
     var definition: IndexDefinition
   }
 
-  /// The number of parts that are collected before they are decoded. During decoding, each processor takes
-  /// the next remaining part.
+  /// The number of parts that are collected before their keys are made. Each processor takes the next
+  /// remaining part.
   private static let partsMax = 8
   private static let countMax = 512
-  /// Limit on the total size of the records in a part. All collected parts, their indexed values and their
-  /// keys are in memory at the same time.
+  /// Limit on the total size of the records in a part. All collected parts and their keys are in memory
+  /// at the same time.
   private static let bytesMax = 1 << 18
 
   private let indexes: [Index]
-  private let decoder: RecoveredDecoder
+  private let shapes: ShapeTable
   private var parts: [[ByteStore.RecoveredChange]] = []
   private var part: [ByteStore.RecoveredChange] = []
   private var bytes = 0
 
   init(_ indexes: [Index], _ shapes: ShapeTable) {
     self.indexes = indexes
-    decoder = RecoveredDecoder(indexes.map(\.definition), shapes)
+    self.shapes = shapes
   }
 
   var isFull: Bool { parts.count >= Self.partsMax }
@@ -49,30 +43,20 @@ struct RecoveredParts {
     (part, bytes) = ([], 0)
   }
 
-  /// Decodes and removes the added changes, and returns them in the order in which they were added.
+  /// Removes the added changes, and returns their keys in the order in which they were added.
   mutating func take() -> [RecoveredDocuments] {
     if !part.isEmpty { endPart() }
     defer { parts = [] }
-    let (parts, indexes, decoder) = (parts, indexes, decoder)
+    let (parts, indexes, shapes) = (parts, indexes, shapes)
     var results = [RecoveredDocuments?](repeating: nil, count: parts.count)
     unsafe results.withUnsafeMutableBufferPointer { results in
       // Safe, because each iteration writes only its own element, and the elements are read after all
       // iterations have returned.
       nonisolated(unsafe) let results = unsafe results
       DispatchQueue.concurrentPerform(iterations: parts.count) { place in
-        let documents = decoder.documents(of: parts[place])
-        documents.changes.makeKeys(for: indexes)
-        unsafe results[place] = documents
+        unsafe results[place] = RecoveredDocuments(parts[place], indexes, shapes: shapes)
       }
     }
     return results.compactMap { $0 }
-  }
-}
-
-extension IndexChanges {
-  /// Computes all index keys that may be needed when the changes are applied.
-  fileprivate func makeKeys(for indexes: [RecoveredParts.Index]) {
-    _ = names
-    for index in indexes where concerns(index.definition) { _ = keys(for: index.id, index.definition) }
   }
 }

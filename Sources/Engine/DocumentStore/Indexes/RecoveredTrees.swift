@@ -46,23 +46,23 @@ final class RecoveredTrees {
 
   /// Adds documents that exist in the store. No document may be added twice. The counts of their keys are
   /// added to `state`.
-  func add(_ note: IndexChanges, _ ordinals: [UInt32], state: inout IndexSet.State) {
-    guard !isFull else { return state.apply(note, ordinals) }
+  func add(_ documents: RecoveredDocuments, state: inout IndexSet.State) {
+    guard !isFull else { return state.apply(documents) }
     if state.names != nil {
-      note.names.forEach { entry, key in
+      documents.names.forEach { entry, key in
         guard entry.isAdded else { return }
-        add(key, ordinals[entry.place], keys: names)
-        state.names?.count(key, of: note.changes[entry.place].path, more: 1)
+        add(key, documents.ordinals[entry.place], keys: names)
+        state.names?.count(key, nestedID: documents.nestedIDs[entry.place], more: 1)
       }
     }
     var lost = Set<UInt32>()
-    for place in state.indexes.indices where note.concerns(state.indexes[place].definition) {
-      guard let keys = keys[state.indexes[place].id] else { continue }
-      let added = note.keys(for: state.indexes[place].id, state.indexes[place].definition)
-      if added.isUnknown { lost.insert(state.indexes[place].id) }
+    for place in state.indexes.indices {
+      let id = state.indexes[place].id
+      guard let keys = keys[id], let added = documents.keys[id] else { continue }
+      if added.isUnknown { lost.insert(id) }
       added.forEach { entry, key in
         assert(entry.isAdded, "a new document has no keys to remove")
-        add(key, ordinals[entry.place], keys: keys)
+        add(key, documents.ordinals[entry.place], keys: keys)
         if StoredKey.isLong(key) { state.indexes[place].longKeys += 1 }
       }
       state.indexes[place].numbers.add(added.numbers)

@@ -4,6 +4,8 @@
 // names are looked up in the other side. So neither a document with many fields nor thousands of views on
 // different fields make a change expensive.
 
+import ByteStore
+
 /// A field, or the root of the tree, which represents the top-level map of a document.
 final class LiveField {
   private struct Name: Hashable {
@@ -18,6 +20,15 @@ final class LiveField {
     let field: LiveField
     /// Position of the field in the previous document.
     var place = 0
+    /// Position of the field in the previous record with a shape.
+    var slot: ShapeSlot?
+  }
+
+  /// The position of a field in all maps with one shape; nil if the shape does not have the field.
+  private struct ShapeSlot {
+    let origin: ShapeTable.Origin?
+    let shape: Int
+    let slot: Int?
   }
 
   /// Views with a condition on an exact value of this field.
@@ -75,6 +86,7 @@ final class LiveField {
   /// Adds to `found` all views with a condition that a value in `map` satisfies. `key` is scratch space for
   /// values.
   func find(in map: StoredMap, _ key: inout [UInt8], found: inout [ObjectIdentifier: LiveView]) {
+    if let record = map.record, find(in: record, &key, found: &found) { return }
     if fields.count <= map.count {
       for number in fields.indices {
         guard let value = map.value(of: fields[number].name, near: &fields[number].place) else { continue }
@@ -83,6 +95,38 @@ final class LiveField {
     } else {
       for entry in map.entries { self[entry.name]?.find(entry.value, &key, found: &found) }
     }
+  }
+
+  /// Finds views without decoding other fields. Returns false, and adds no views, if the record's fields have
+  /// no shape, or if they are fewer than the names in this tree.
+  private func find(
+    in record: CheckedRecord, _ key: inout [UInt8], found: inout [ObjectIdentifier: LiveView]
+  ) -> Bool {
+    let (bytes, shapes) = (record.bytes, record.shapes)
+    let (start, end) = (record.fieldsStart, record.bytes.count)
+    let decoder = RecordDecoder(bytes.rawSpan, shapes, shapeBytes: shapes.bytes.rawSpan)
+    guard let head = bytes.rawSpan.varint(at: start, before: end)?.value,
+      let layout = RecordLayout(mapIn: bytes.rawSpan, from: start, to: end, shapes: shapes.bytes.rawSpan),
+      layout.shape > 0, fields.count <= layout.count
+    else { return false }
+    for number in fields.indices {
+      guard let slot = slot(of: number, inShape: head >> 2 - 1, at: layout.shape, shapes: shapes),
+        let place = layout.range(ofValue: slot, in: bytes.rawSpan),
+        let value = try? decoder.value(place, depth: 0)
+      else { continue }
+      fields[number].field.find(value, &key, found: &found)
+    }
+    return true
+  }
+
+  /// The slot of a field in a shape. `place` is the shape's place in the bytes of the shapes.
+  private func slot(of number: Int, inShape id: Int, at place: Int, shapes: ShapeTable) -> Int? {
+    if let known = fields[number].slot, known.shape == id, known.origin === shapes.origin {
+      return known.slot
+    }
+    let slot = ShapeBytes(shapes.bytes.rawSpan).slot(named: fields[number].name, place)
+    fields[number].slot = ShapeSlot(origin: shapes.origin, shape: id, slot: slot)
+    return slot
   }
 
   private func find(

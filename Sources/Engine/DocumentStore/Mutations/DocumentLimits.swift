@@ -8,18 +8,19 @@ package enum DocumentLimits {
   /// Limits the request, not its effects: incrementing a number in each of a hundred large documents is a
   /// small request. The byte store limits how much a commit may write.
   static let requestBytesMax = 10 << 20
-  static let fieldValueBytesMax = (1 << 20) - 89
-  static let fieldNameBytesMax = RecordCodec.nameBytesMax
+  static let fieldValueBytesMax = FieldLimits.valueBytesMax
+  static let fieldNameBytesMax = FieldLimits.nameBytesMax
   static let fieldPathBytesMax = StoredFieldPath.bytesMax
-  static let depthMax = RecordCodec.depthMax
-  static let vectorDimensionsMax = 2048
+  static let depthMax = FieldLimits.depthMax
+  static let vectorDimensionsMax = FieldLimits.vectorDimensionsMax
   /// The maximum number of field transforms per document in one commit.
   static let transformsMax = 500
 
-  /// Checks the final state of a document.
-  package static func check(_ document: StoredDocument) throws(DocumentStoreError) {
+  /// Checks the final state of a document. Returns its size.
+  @discardableResult
+  package static func check(_ document: StoredDocument) throws(DocumentStoreError) -> Int {
     do throws(Refusal) {
-      _ = try bytes(of: document.fields, in: document.path)
+      return try bytes(of: document.fields, in: document.path)
     } catch {
       throw error.error(in: document.path)
     }
@@ -87,10 +88,10 @@ package enum DocumentLimits {
       switch mutation.change {
       case .set(let fields, _): total = try bytes(of: fields, in: mutation.path)
       case .patch(let fields, let mask, _):
-        total = nameBytes(mutation.path)
+        total = FieldLimits.size(of: mutation.path)
         for path in mask.paths { total += try bytes(of: fields[path], at: path) }
       // A placed document was within the limits at its source, or is not a user document.
-      case .delete, .verify, .place: total = nameBytes(mutation.path)
+      case .delete, .verify, .place: total = FieldLimits.size(of: mutation.path)
       }
       for transform in mutation.transforms {
         total += try bytes(of: transform.operation.operand, at: transform.field)
@@ -121,7 +122,13 @@ package enum DocumentLimits {
 
   /// Returns the size of a whole document. Throws if the document or one of its fields exceeds its limit.
   private static func bytes(of fields: StoredMap, in path: DocumentPath) throws(Refusal) -> Int {
-    var total = nameBytes(path) + 32
+    var total = FieldLimits.size(of: path) + 32
+    if let size = fields.record?.firestoreBytes {
+      // The encoder, or a walk over the record, has checked everything else.
+      total += size
+      try require(total, documentBytesMax, "The document")
+      return total
+    }
     // Use the buffer, because iterating over the array would retain and release every name and value.
     try unsafe fields.entries.withUnsafeBufferPointer { entries throws(Refusal) in
       for place in entries.indices {
@@ -210,13 +217,7 @@ package enum DocumentLimits {
 
   private static func bytes(of reference: StoredReference) throws(Refusal) -> Int {
     do throws(PathError) { try reference.path.check() } catch { throw Refusal("\(error)", field: []) }
-    return nameBytes(reference.path)
-  }
-
-  private static func nameBytes(_ path: DocumentPath) -> Int {
-    var total = PathError.pathBytesOverhead
-    for place in path.segments.indices { total += path.segments[place].utf8.count + 1 }
-    return total
+    return FieldLimits.size(of: reference.path)
   }
 
   // MARK: Names
@@ -229,15 +230,11 @@ package enum DocumentLimits {
   }
 
   private static func checkName(_ name: String) throws(Refusal) {
-    let bytes = name.utf8
-    try require(bytes.count, fieldNameBytesMax, "A field's name")
-    guard let first = name.firstInUTF8 else {
+    try require(name.utf8.count, fieldNameBytesMax, "A field's name")
+    guard name.firstInUTF8 != nil else {
       throw Refusal("Invalid data. Document fields must not be empty", field: [name])
     }
-    // Most names do not begin with an underscore, so comparing the first byte is usually enough.
-    guard first == UInt8(ascii: "_") else { return }
-    let underscores = "__".utf8
-    guard bytes.starts(with: underscores), bytes.suffix(2).elementsEqual(underscores) else { return }
+    guard FieldLimits.isReserved(name) else { return }
     throw Refusal("Invalid data. Document fields cannot begin and end with \"__\"", field: [name])
   }
 

@@ -113,6 +113,14 @@ public struct Mutation: Sendable, Equatable {
   package func outcome(
     on base: StoredDocument?, at time: StoredTimestamp, updated: StoredTimestamp? = nil
   ) throws(DocumentStoreError) -> Outcome {
+    try outcome(on: base, at: time, updated: updated, shapes: nil)
+  }
+
+  /// Applies the mutation, like `outcome`. If the changed fields are a record with shapes of this dictionary,
+  /// so are the resulting fields. The head of their record may contain other times than the document.
+  func outcome(
+    on base: StoredDocument?, at time: StoredTimestamp, updated: StoredTimestamp?, shapes: ShapeDictionary?
+  ) throws(DocumentStoreError) -> Outcome {
     try precondition.check(base, at: path, for: change.action)
     var after: StoredMap
     switch change {
@@ -122,16 +130,102 @@ public struct Mutation: Sendable, Equatable {
       let placed = StoredDocument(
         path: path, createTime: createTime, updateTime: updateTime, fields: fields)
       return Outcome(document: placed, transformResults: [])
-    case .set(let fields, _): after = fields
+    case .set(let fields, let transforms):
+      if !transforms.isEmpty, let shapes, let patch = RecordPatch(fields, shapes) {
+        let times = Times(created: created(base, at: time), updated: updated ?? time)
+        if let outcome = outcome(patch, base, times: times, at: time) { return outcome }
+      }
+      after = fields
     case .patch(let fields, let mask, _):
+      if let base, let shapes, let record = base.fields.record, shapes.owns(record.shapes) {
+        let times = Times(created: created(base, at: time), updated: updated ?? time)
+        if let outcome = outcome(replacing: fields, mask, of: record, base: base, times: times)
+          ?? outcome(computing: mask, of: record, base: base, times: times, at: time)
+        {
+          return outcome
+        }
+        if var patch = RecordPatch(base.fields, shapes) {
+          patch.copy(mask.paths, from: fields)
+          if let outcome = outcome(patch, base, times: times, at: time) { return outcome }
+        }
+      }
       after = (base?.fields ?? StoredMap()).replacing(mask.paths, from: fields)
     }
     let results = transforms.map { $0.apply(to: &after, at: time) }
     let updateTime = base.flatMap { $0.fields == after ? $0.updateTime : nil } ?? updated ?? time
-    // The times of an unreadable record are lost, so the document counts as created now.
-    let createTime = base.flatMap { $0.createTime == .unreadable ? nil : $0.createTime } ?? time
     let document = StoredDocument(
-      path: path, createTime: createTime, updateTime: updateTime, fields: after)
+      path: path, createTime: created(base, at: time), updateTime: updateTime, fields: after)
+    return Outcome(document: document, transformResults: results)
+  }
+
+  private func created(_ base: StoredDocument?, at time: StoredTimestamp) -> StoredTimestamp {
+    // The times of an unreadable record are lost, so the document counts as created now.
+    base.flatMap { $0.createTime == .unreadable ? nil : $0.createTime } ?? time
+  }
+
+  // MARK: Records
+
+  private struct Times {
+    var created: StoredTimestamp
+    /// The update time if a field changes.
+    var updated: StoredTimestamp
+  }
+
+  /// The outcome of a patch that replaces scalars of a record. Nil for other patches.
+  private func outcome(
+    replacing fields: StoredMap, _ mask: FieldMask, of record: CheckedRecord, base: StoredDocument,
+    times: Times
+  ) -> Outcome? {
+    guard fields.count == mask.paths.count, !mask.isEmpty, transforms.isEmpty else { return nil }
+    let entries = fields.entries
+    for place in entries.indices {
+      let names = mask.paths[place].names
+      guard names.count == 1, names[0].isSameUTF8(as: entries[place].name) else { return nil }
+    }
+    return outcome(replacing: entries, of: record, base: base, times: times, results: [])
+  }
+
+  /// The outcome of a single transform that replaces a scalar of a record. Nil for other patches.
+  private func outcome(
+    computing mask: FieldMask, of record: CheckedRecord, base: StoredDocument, times: Times,
+    at time: StoredTimestamp
+  ) -> Outcome? {
+    guard mask.isEmpty, transforms.count == 1, let transform = transforms.first,
+      transform.field.names.count == 1, transform.operation.elements == nil
+    else { return nil }
+    let name = transform.field.names[0]
+    let value = transform.operation.value(from: record.value(of: name), at: time)
+    return outcome(replacing: [(name, value)], of: record, base: base, times: times, results: [value])
+  }
+
+  private func outcome(
+    replacing entries: [StoredMap.Entry], of record: CheckedRecord, base: StoredDocument, times: Times,
+    results: [StoredValue]
+  ) -> Outcome? {
+    guard let patch = ScalarPatch(record, entries, created: times.created, updated: times.updated) else {
+      return nil
+    }
+    let document = StoredDocument(
+      path: path, createTime: times.created,
+      updateTime: patch.isUnchanged ? base.updateTime : times.updated, fields: StoredMap(patch.record))
+    return Outcome(document: document, transformResults: results)
+  }
+
+  /// The outcome of a patch of a record and the transforms after it. Nil if the patch cannot be written.
+  private func outcome(
+    _ patch: RecordPatch, _ base: StoredDocument?, times: Times, at time: StoredTimestamp
+  ) -> Outcome? {
+    var patch = patch
+    let results = transforms.map { patch.apply($0, at: time) }
+    guard let record = patch.record(created: times.created, updated: times.updated) else { return nil }
+    let fields = StoredMap(record)
+    var isUnchanged = false
+    if let base {
+      if case .patch = change { isUnchanged = patch.isUnchanged } else { isUnchanged = base.fields == fields }
+    }
+    let updateTime = isUnchanged ? base?.updateTime ?? times.updated : times.updated
+    let document = StoredDocument(
+      path: path, createTime: times.created, updateTime: updateTime, fields: fields)
     return Outcome(document: document, transformResults: results)
   }
 }

@@ -14,16 +14,25 @@ enum DocumentKey {
   /// The keyspace of documents. Other keyspaces hold the store's own data.
   static let keyspace: UInt8 = 0x02
 
-  private static let end: UInt8 = 0x00
-  private static let numeric: UInt8 = 0x01
-  private static let name: UInt8 = 0x02
-  private static let nameEnd: UInt8 = 0x01
+  static let end: UInt8 = 0x00
+  static let numeric: UInt8 = 0x01
+  static let name: UInt8 = 0x02
+  static let nameEnd: UInt8 = 0x01
   private static let zero: UInt8 = 0xFF
   private static let zeroByte: UInt8 = 0
 
   static func encode(_ path: DocumentPath) -> [UInt8] {
+    let count = bytes(path)
     var key: [UInt8] = []
-    key.reserveCapacity(bytes(path))
+    key.reserveCapacity(count)
+    // The key is written on the stack and appended at once. An array that is created with its size would look
+    // up its type at run time.
+    let isPlain = unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 1) { plain in
+      guard unsafe writePlain(path, into: plain) else { return false }
+      unsafe key.append(contentsOf: plain)
+      return true
+    }
+    guard !isPlain else { return key }
     key.append(keyspace)
     append(path, to: &key)
     return key
@@ -31,6 +40,35 @@ enum DocumentKey {
 
   /// Estimated size of the key: the names, the end markers and the keyspace. Exact for most keys.
   static func bytes(_ path: DocumentPath) -> Int { path.segments.reduce(2) { $0 + $1.utf8.count + 3 } }
+
+  /// Writes the key of a path with plain names: names without zero bytes that are no numeric ids. Returns
+  /// false if another segment is met; some bytes are written in that case.
+  ///
+  /// The buffer must have room for `bytes(path)` bytes. These are as many as are written, because each plain
+  /// name takes its bytes and three more.
+  private static func writePlain(
+    _ path: DocumentPath, into key: UnsafeMutableRawBufferPointer
+  ) -> Bool {
+    guard var next = key.baseAddress else { return false }
+    unsafe next.storeBytes(of: keyspace, as: UInt8.self)
+    unsafe next += 1
+    for segment in path.segments {
+      let size = unsafe segment.utf8.withContiguousStorageIfAvailable { bytes in
+        guard let first = bytes.baseAddress, unsafe !bytes.isNumericIDCandidate,
+          unsafe memchr(first, 0, bytes.count) == nil
+        else { return 0 }
+        unsafe next.storeBytes(of: name, as: UInt8.self)
+        unsafe (next + 1).copyMemory(from: first, byteCount: bytes.count)
+        unsafe next.storeBytes(of: zeroByte, toByteOffset: bytes.count + 1, as: UInt8.self)
+        unsafe next.storeBytes(of: nameEnd, toByteOffset: bytes.count + 2, as: UInt8.self)
+        return bytes.count + 3
+      }
+      guard let size, size > 0 else { return false }
+      unsafe next += size
+    }
+    unsafe next.storeBytes(of: end, as: UInt8.self)
+    return true
+  }
 
   /// Appends a key without its keyspace.
   static func append(_ path: DocumentPath, to key: inout [UInt8]) {
@@ -77,7 +115,7 @@ enum DocumentKey {
   static func segmentBytes(_ bytes: RawSpan) -> Int? { segmentEnd(in: bytes, from: 0) }
 
   /// The end of the segment that begins at `start`; nil if no segment begins there.
-  private static func segmentEnd(in key: RawSpan, from start: Int) -> Int? {
+  static func segmentEnd(in key: RawSpan, from start: Int) -> Int? {
     guard start < key.byteCount else { return nil }
     switch key.byte(at: start) {
     case numeric: return start + 9 <= key.byteCount ? start + 9 : nil
@@ -144,6 +182,13 @@ enum DocumentKey {
     }
     name.append(copying: bytes.extracting(start..<bytes.byteCount))
     return String(record: name.rawSpan)
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether the text begins like a numeric id, with two underscores.
+  fileprivate var isNumericIDCandidate: Bool {
+    unsafe count > 1 && self[0] == UInt8(ascii: "_") && self[1] == UInt8(ascii: "_")
   }
 }
 

@@ -128,8 +128,12 @@ public struct PathError: Error, Hashable, Sendable, CustomStringConvertible {
       try require(!name.isEmpty, "a name must not be empty")
       try require(name.utf8.count <= nameBytesMax, "a name has more than \(nameBytesMax) bytes")
       try require(!name.containsInUTF8(UInt8(ascii: "/")), "a name must not contain a slash")
-      try require(name != "." && name != "..", "\"\(name)\" is not a name")
-      try require(!isReserved(name), "names like \"\(name)\" are reserved")
+      // Nearly all names begin with other characters, so the comparisons are skipped.
+      switch name.firstInUTF8 {
+      case UInt8(ascii: "."): try require(name != "." && name != "..", "\"\(name)\" is not a name")
+      case UInt8(ascii: "_"): try require(!isReserved(name), "names like \"\(name)\" are reserved")
+      default: break
+      }
     }
     try require(bytes <= pathBytesMax, "it has more than \(pathBytesMax) bytes")
   }

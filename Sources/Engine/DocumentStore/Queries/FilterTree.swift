@@ -40,6 +40,19 @@ public indirect enum FilterTree: Sendable, Equatable {
     }
   }
 
+  /// The operator if the tree is a comparison.
+  var comparison: FieldFilter.Operator? { if case .field(let filter) = self { filter.operator } else { nil } }
+
+  /// The operand if the tree is a comparison.
+  var operand: StoredValue? { if case .field(let filter) = self { filter.operand } else { nil } }
+
+  var hasInequality: Bool {
+    switch self {
+    case .field(let filter): filter.operator.isInequality
+    case .all(let parts), .any(let parts): parts.contains(where: \.hasInequality)
+    }
+  }
+
   var hasAlternatives: Bool {
     switch self {
     case .field: false

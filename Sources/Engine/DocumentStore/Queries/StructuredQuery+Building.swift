@@ -11,6 +11,11 @@ extension StructuredQuery {
   /// An operand on `StoredFieldPath.documentID` is a reference or a string. In a collection, the string is
   /// the id; in other scopes, it is the path.
   public func filtered(by filter: FilterTree) throws(DocumentStoreError) -> StructuredQuery {
+    if case .field(let comparison) = filter, comparison.needsNoCheck {
+      var query = self
+      query.filters.append(filter)
+      return query
+    }
     guard let filter = try filter.simplified?.mapLeaves(resolve) else { return self }
     // Collect each operator only once, in filter order, because a composite can have many comparisons.
     var present: [FieldFilter.Operator] = []
@@ -170,6 +175,7 @@ extension StructuredQuery {
         "Invalid query. You are trying to start or end a query using more values than were specified in the "
           + "order by.")
     }
+    guard explicitOrders[..<values.count].contains(where: { $0.field == .documentID }) else { return values }
     var resolved: [StoredValue] = []
     for (order, value) in zip(explicitOrders, values) {
       resolved.append(order.field == .documentID ? try cursorName(value) : value)
@@ -215,6 +221,17 @@ extension StructuredQuery {
       values.append(value)
     }
     return values
+  }
+}
+
+extension FieldFilter {
+  /// True for most filters: the operand is used as it is, and the operator conflicts with no other operator.
+  fileprivate var needsNoCheck: Bool {
+    switch self.operator {
+    case .lessThan, .lessThanOrEqual, .equal, .greaterThanOrEqual, .greaterThan, .arrayContains:
+      field != .documentID
+    case .notEqual, .arrayContainsAny, .isIn, .notIn: false
+    }
   }
 }
 

@@ -23,6 +23,7 @@ extension StructuredQuery {
     if case .last = limit, explicitOrders.isEmpty {
       throw .invalidArgument("limit(toLast:) queries require specifying at least one OrderBy() clause.")
     }
+    if isWithin(limits) { return }
     let filter = FilterTree.all(filters)
     let leaves = filter.leaves
     let notIn = leaves.filter { $0.operator == .notIn }
@@ -41,6 +42,19 @@ extension StructuredQuery {
     try require(
       leaves.count + explicitOrders.count + scope.parentNamesCount, limits.partsMax,
       what: "filters, orders and names in the parent's path")
+  }
+
+  /// Decides without allocation that a query is within the limits. Returns false for queries that need a
+  /// closer look.
+  private func isWithin(_ limits: QueryLimits) -> Bool {
+    var arrayFilters = 0
+    for filter in filters {
+      guard let comparison = filter.comparison, !comparison.takesList else { return false }
+      if case .arrayContains = comparison { arrayFilters += 1 }
+    }
+    return arrayFilters <= 1 && limits.alternativesMax >= 1 && limits.notInValuesMax >= 0
+      && filters.count <= limits.inequalityFieldsMax
+      && filters.count + explicitOrders.count + scope.parentNamesCount <= limits.partsMax
   }
 
   private func require(_ found: Int, _ limit: Int, what: String) throws(DocumentStoreError) {

@@ -38,7 +38,7 @@ public struct StructuredQuery: Sendable, Equatable {
   public let scope: Scope
   /// The filters, which must all hold. They are simplified, and operands on document ids are resolved to
   /// document names.
-  public internal(set) var filters: [FilterTree] = [] { didSet { completeOrders() } }
+  public internal(set) var filters: [FilterTree] = [] { didSet { completeOrdersOfNewFilters() } }
   /// The explicitly added orders.
   public internal(set) var explicitOrders: [OrderBy] = [] { didSet { completeOrders() } }
   /// The explicit orders, then one order for each other field with an inequality, and finally the document's
@@ -91,6 +91,14 @@ public struct StructuredQuery: Sendable, Equatable {
   }
 
   // MARK: Orders
+
+  /// Filters without inequalities add no orders. If there were none before, the orders stay as they are.
+  private mutating func completeOrdersOfNewFilters() {
+    let hasName = explicitOrders.contains { $0.field == .documentID }
+    guard orders.count > explicitOrders.count + (hasName ? 0 : 1) || filters.contains(where: \.hasInequality)
+    else { return }
+    completeOrders()
+  }
 
   private mutating func completeOrders() {
     orders = explicitOrders

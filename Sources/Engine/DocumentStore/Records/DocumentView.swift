@@ -11,7 +11,7 @@ public struct DocumentView: ~Escapable {
   private let key: RawSpan
   @usableFromInline let record: RawSpan
   /// The shapes with the document's field names, encoded as `ShapeBytes`.
-  @usableFromInline let shapes: RawSpan
+  @usableFromInline let shapes: ShapeBytes
   /// Offset of the fields; nil if the head is invalid.
   @usableFromInline let fieldsStart: Int?
 
@@ -19,7 +19,7 @@ public struct DocumentView: ~Escapable {
   init(key: RawSpan, record: RawSpan, shapes: RawSpan) {
     self.key = key
     self.record = record
-    self.shapes = shapes
+    self.shapes = ShapeBytes(shapes)
     fieldsStart = RecordCodec.fieldsStart(record)
   }
 
@@ -27,7 +27,7 @@ public struct DocumentView: ~Escapable {
   public var path: DocumentPath? { DocumentKey.decode(key) }
 
   /// A cursor before the first field.
-  @inlinable
+  @inlinable @inline(__always)
   public var fields: FieldCursor {
     @_lifetime(copy self)
     get {
@@ -40,9 +40,8 @@ public struct DocumentView: ~Escapable {
   @inlinable
   public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
   {
-    var fields = fields
-    while let value = fields.next() { body(fields.name, value) }
-    return fields.isWhole
+    guard let fieldsStart else { return false }
+    return MapView(record.extracting(droppingFirst: fieldsStart), shapes, depth: 0).forEachField(body)
   }
 
   /// Calls `body` with the value at a path. Returns nil if the field is absent or a parent is not a map.
@@ -58,12 +57,22 @@ public struct DocumentView: ~Escapable {
 /// Borrowed text. Its UTF-8 is not validated.
 @frozen
 public struct TextView: ~Escapable {
-  /// The UTF-8 bytes.
-  public let bytes: RawSpan
+  @usableFromInline let address: RecordAddress
+  @usableFromInline let count: Int
 
-  @inlinable
-  @_lifetime(copy bytes)
-  init(_ bytes: RawSpan) { self.bytes = bytes }
+  @inlinable @inline(__always)
+  @_lifetime(copy address)
+  init(_ address: RecordAddress, count: Int) {
+    self.address = address
+    self.count = count
+  }
+
+  /// The UTF-8 bytes.
+  @inlinable @inline(__always)
+  public var bytes: RawSpan {
+    @_lifetime(copy self)
+    get { unsafe address.span(from: 0, count: count) }
+  }
 
   /// A copy as a string; nil if the bytes are not valid UTF-8.
   public var string: String? { String(record: bytes) }
@@ -73,19 +82,19 @@ public struct TextView: ~Escapable {
 @frozen
 public struct MapView: ~Escapable {
   @usableFromInline let bytes: RawSpan
-  @usableFromInline let shapes: RawSpan
-  @usableFromInline let depth: UInt8
+  @usableFromInline let shapes: ShapeBytes
+  @usableFromInline let depth: Int
 
-  @inlinable
+  @inlinable @inline(__always)
   @_lifetime(copy bytes, copy shapes)
-  init(_ bytes: RawSpan, _ shapes: RawSpan, depth: UInt8) {
+  init(_ bytes: RawSpan, _ shapes: ShapeBytes, depth: Int) {
     self.bytes = bytes
     self.shapes = shapes
     self.depth = depth
   }
 
   /// A cursor before the first field.
-  @inlinable
+  @inlinable @inline(__always)
   public var fields: FieldCursor {
     @_lifetime(copy self)
     get { FieldCursor(bytes, shapes, depth: depth) }
@@ -95,6 +104,18 @@ public struct MapView: ~Escapable {
   @inlinable
   public func forEachField(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool
   {
+    guard let layout = RecordLayout(mapIn: bytes, from: 0, to: bytes.byteCount, shapes: shapes) else {
+      return false
+    }
+    guard layout.shape > 0 else { return forEachEntry(body) }
+    return layout.forEachValue(in: RecordAddress(bytes), shapes, depth: depth) { slot, value in
+      body(shapes.name(slot, layout.shape, count: layout.count), value)
+    }
+  }
+
+  /// `forEachField` for a map that contains its names.
+  @inlinable @inline(never)
+  func forEachEntry(_ body: (_ name: borrowing TextView, _ value: borrowing ValueView) -> Void) -> Bool {
     var fields = fields
     while let value = fields.next() { body(fields.name, value) }
     return fields.isWhole
@@ -121,29 +142,53 @@ public struct MapView: ~Escapable {
 /// and methods for other types return nil or false.
 @frozen
 public struct ValueView: ~Escapable {
-  @usableFromInline let tag: UInt8
-  @usableFromInline let depth: UInt8
-  /// The bytes after the tag.
-  @usableFromInline let payload: RawSpan
-  @usableFromInline let shapes: RawSpan
+  // Four words, which a function gets in registers.
+  @usableFromInline let bytes: RecordAddress
+  /// The number of bytes: at least one, the tag.
+  @usableFromInline let count: Int
+  @usableFromInline let shapes: ShapeBytes
+  @usableFromInline let depth: Int
 
-  /// `bytes` must be exactly one value; nil if they are not.
-  @inlinable
+  /// The bytes must be exactly one value; nil if they are not.
+  @inlinable @inline(__always)
   @_lifetime(copy bytes, copy shapes)
-  init?(_ bytes: RawSpan, _ shapes: RawSpan, depth: UInt8) {
-    let count = bytes.byteCount
-    guard count > 0 else { return nil }
-    tag = unsafe UInt8(truncatingIfNeeded: bytes.uncheckedNumber(at: 0, width: 1))
-    payload = unsafe bytes.extracting(unchecked: Range(uncheckedBounds: (1, count)))
-    self.depth = depth
+  init?(_ bytes: RawSpan, _ shapes: ShapeBytes, depth: Int) {
+    guard bytes.byteCount > 0,
+      let value = unsafe ValueView(
+        RecordAddress(bytes), from: 0, to: bytes.byteCount, shapes: shapes, depth: depth)
+    else { return nil }
+    self = value
+  }
+
+  /// The bytes from `start` to `end` must exist, and there must be at least one.
+  @unsafe @inlinable @inline(__always)
+  @_lifetime(copy bytes, copy shapes)
+  init?(_ bytes: RecordAddress, from start: Int, to end: Int, shapes: ShapeBytes, depth: Int) {
+    count = end &- start
+    self.bytes = unsafe RecordAddress(bytes, advancedBy: start)
     self.shapes = shapes
-    switch tag {
-    case 0, 1, 2: guard count == 1 else { return nil }
-    case 3, 4, 5: guard count <= 9 else { return nil }
-    case 9: guard count == 17 else { return nil }
-    case 11: guard count & 7 == 1 else { return nil }
-    default: guard tag <= 12 else { return nil }
+    self.depth = depth
+    let tag = unsafe bytes.byte(at: start)
+    // Tags 0 to 2 have no payload, and tags 3 to 5 have up to eight bytes.
+    if tag < 6 {
+      guard count <= (tag < 3 ? 1 : 9) else { return nil }
+    } else {
+      switch tag {
+      case 9: guard count == 17 else { return nil }
+      case 11: guard count & 7 == 1 else { return nil }
+      default: guard tag <= 13 else { return nil }
+      }
     }
+  }
+
+  @inlinable @inline(__always)
+  var tag: UInt8 { unsafe bytes.byte(at: 0) }
+
+  /// The bytes after the tag.
+  @inlinable @inline(__always)
+  var payload: RawSpan {
+    @_lifetime(copy self)
+    get { unsafe bytes.span(from: 1, count: count &- 1) }
   }
 
   /// The type of a value, which determines the property or method that returns a result.
@@ -154,7 +199,7 @@ public struct ValueView: ~Escapable {
   }
 
   /// The type of the value.
-  @inlinable
+  @inlinable @inline(__always)
   public var kind: Kind {
     switch tag {
     case 0, 13: .null
@@ -173,19 +218,19 @@ public struct ValueView: ~Escapable {
   }
 
   /// Whether the value is null. A pending timestamp counts as null.
-  @inlinable
+  @inlinable @inline(__always)
   public var isNull: Bool { tag == 0 || tag == 13 }
 
   /// The boolean; nil for other types.
-  @inlinable
+  @inlinable @inline(__always)
   public var boolean: Bool? { tag == 1 || tag == 2 ? tag == 2 : nil }
 
   /// The integer; nil for other types.
-  @inlinable
+  @inlinable @inline(__always)
   public var integer: Int64? { tag == 3 ? payload.signed : nil }
 
   /// The double; nil for other types, including integers.
-  @inlinable
+  @inlinable @inline(__always)
   public var double: Double? { tag == 4 ? Double(bitPattern: payload.doubleBits) : nil }
 
   /// The timestamp; nil for other types.
@@ -194,19 +239,19 @@ public struct ValueView: ~Escapable {
   }
 
   /// Calls `body` with the text; nil for other types.
-  @inlinable
+  @inlinable @inline(__always)
   public func withText<Result>(_ body: (borrowing TextView) -> Result) -> Result? {
-    tag == 6 ? body(TextView(payload)) : nil
+    tag == 6 ? body(unsafe TextView(RecordAddress(bytes, advancedBy: 1), count: count &- 1)) : nil
   }
 
   /// Calls `body` with the bytes; nil for other types.
-  @inlinable
+  @inlinable @inline(__always)
   public func withBytes<Result>(_ body: (RawSpan) -> Result) -> Result? {
     tag == 7 ? body(payload) : nil
   }
 
   /// Calls `body` with the map; nil for other types, and for a map that is nested too deep.
-  @inlinable
+  @inlinable @inline(__always)
   public func withMap<Result>(_ body: (borrowing MapView) -> Result) -> Result? {
     tag == 12 && depth < 20 ? body(MapView(payload, shapes, depth: depth + 1)) : nil
   }
@@ -214,17 +259,11 @@ public struct ValueView: ~Escapable {
   /// Calls `body` with each element of an array. Returns false for other types, and if the array is damaged.
   @inlinable
   public func forEachElement(_ body: (borrowing ValueView) -> Void) -> Bool {
-    guard tag == 10, depth < 20,
-      let layout = RecordLayout(arrayIn: payload, from: 0, to: payload.byteCount)
-    else { return false }
-    var start = layout.first
-    for index in 0..<layout.count {
-      guard let end = layout.end(ofValue: index, from: start, in: payload),
-        let value = unsafe ValueView(payload.extracting(unchecked: start..<end), shapes, depth: depth + 1)
-      else { return false }
+    guard tag == 10, depth < 20 else { return false }
+    let payload = payload
+    guard let layout = RecordLayout(arrayIn: payload, from: 0, to: payload.byteCount) else { return false }
+    return layout.forEachValue(in: RecordAddress(payload), shapes, depth: depth &+ 1) { _, value in
       body(value)
-      start = end
     }
-    return true
   }
 }

@@ -1,7 +1,8 @@
 // Iterates over the fields of an encoded map.
 //
-// The cursor's state is a few integers, which stay in registers when a loop inlines `next()`. A step reads
-// one length and compares the value's end with the map's end. The step does not locate the field's name.
+// A step reads one length and compares the value's end with the map's end. The step does not locate the
+// field's name. No step hands the cursor itself to a function that is not inlined, so its state stays in
+// registers when a loop inlines `next()`.
 
 import ByteStore
 
@@ -21,20 +22,23 @@ import ByteStore
 /// ```
 @frozen
 public struct FieldCursor: ~Escapable {
-  @usableFromInline let bytes: RawSpan
-  @usableFromInline let shapes: RawSpan
-  @usableFromInline let depth: UInt8
+  @usableFromInline let bytes: RecordAddress
+  @usableFromInline let shapes: ShapeBytes
+  @usableFromInline let depth: Int
   @usableFromInline let layout: RecordLayout
   /// The number of fields that `next()` has not returned yet. Negative once damage was found.
   @usableFromInline var remaining: Int
   /// Offset of the next value.
   @usableFromInline var start: Int
+  /// The last field's name, if the entries have names.
+  @usableFromInline var nameStart = 0
+  @usableFromInline var nameEnd = 0
 
   /// Creates a cursor before the first field of a map.
   @inlinable @inline(__always)
   @_lifetime(copy bytes, copy shapes)
-  init(_ bytes: RawSpan, _ shapes: RawSpan, depth: UInt8) {
-    self.bytes = bytes
+  init(_ bytes: RawSpan, _ shapes: ShapeBytes, depth: Int) {
+    self.bytes = RecordAddress(bytes)
     self.shapes = shapes
     self.depth = depth
     if let layout = RecordLayout(mapIn: bytes, from: 0, to: bytes.byteCount, shapes: shapes) {
@@ -50,8 +54,8 @@ public struct FieldCursor: ~Escapable {
   /// Creates a cursor for invalid bytes: it has no fields, and `isWhole` is false.
   @inlinable
   @_lifetime(copy bytes, copy shapes)
-  init(damaged bytes: RawSpan, _ shapes: RawSpan) {
-    self.bytes = bytes
+  init(damaged bytes: RawSpan, _ shapes: ShapeBytes) {
+    self.bytes = RecordAddress(bytes)
     self.shapes = shapes
     depth = 0
     layout = RecordLayout()
@@ -68,19 +72,23 @@ public struct FieldCursor: ~Escapable {
   @_lifetime(copy self)
   public mutating func next() -> ValueView? {
     guard remaining > 0 else { return nil }
-    guard layout.shape > 0 else { return nextEntry() }
     var end = layout.end
-    if remaining > 1 {
-      // The layout has checked the table's bounds. Lengths are below 2^32, so the sum cannot overflow.
-      let offset = layout.table &+ (layout.count &- remaining) &* layout.width
-      let length =
-        unsafe layout.width == 1
-        ? bytes.uncheckedByte(at: offset) : bytes.uncheckedNumber(at: offset, width: layout.width)
-      end = start &+ length
+    if layout.shape > 0 {
+      if remaining > 1 {
+        // The layout has checked the table's bounds. Lengths are below 2^32, so the sum cannot overflow.
+        let index = layout.count &- remaining
+        let length =
+          unsafe layout.width == 1
+          ? Int(bytes.byte(at: layout.table &+ index))
+          : bytes.number(at: layout.table &+ index &* layout.width, width: layout.width)
+        end = start &+ length
+      }
+    } else {
+      let entry = Self.entry(layout.count &- remaining, layout, in: bytes)
+      (nameStart, nameEnd, start, end) = (entry.nameStart, entry.valueStart, entry.valueStart, entry.end)
     }
     guard start < end, end <= layout.end,
-      let value = unsafe ValueView(
-        bytes.extracting(unchecked: Range(uncheckedBounds: (start, end))), shapes, depth: depth)
+      let value = unsafe ValueView(bytes, from: start, to: end, shapes: shapes, depth: depth)
     else {
       remaining = -1
       return nil
@@ -95,37 +103,37 @@ public struct FieldCursor: ~Escapable {
   public var name: TextView {
     @_lifetime(copy self)
     get {
-      let next = layout.count &- remaining
-      guard next > 0, next <= layout.count else { return TextView(bytes.extracting(first: 0)) }
-      guard layout.shape > 0 else { return entryName(next &- 1) }
-      // The shape bytes are trusted, so their bounds are not checked. Because there is no check that could
-      // trap, the compiler can drop an unused name.
-      return unsafe TextView(
-        shapes.extracting(
-          unchecked: ShapeBytes.uncheckedName(next &- 1, layout.shape, count: layout.count, in: shapes)))
+      // Nothing here can trap or is unknown to the compiler, so it drops a name that is not used.
+      let slot = layout.count &- remaining &- 1
+      guard slot >= 0, slot < layout.count else { return TextView(bytes, count: 0) }
+      guard layout.shape > 0 else {
+        return unsafe TextView(RecordAddress(bytes, advancedBy: nameStart), count: nameEnd &- nameStart)
+      }
+      return shapes.name(slot, layout.shape, count: layout.count)
     }
   }
 
-  @usableFromInline
-  @_lifetime(copy self)
-  func entryName(_ index: Int) -> TextView {
+  /// The parts of an entry that has a name. An invalid entry has no bytes.
+  @frozen @usableFromInline
+  struct Entry {
+    @usableFromInline let nameStart: Int
+    @usableFromInline let valueStart: Int
+    @usableFromInline let end: Int
+
+    init(nameStart: Int, valueStart: Int, end: Int) {
+      self.nameStart = nameStart
+      self.valueStart = valueStart
+      self.end = end
+    }
+  }
+
+  @usableFromInline @inline(never)
+  static func entry(_ index: Int, _ layout: RecordLayout, in bytes: RecordAddress) -> Entry {
+    let bytes = unsafe bytes.span(from: 0, count: layout.end)
     guard let entry = layout.range(ofEntry: index, in: bytes),
       let parts = RecordLayout.parts(ofEntry: entry, in: bytes)
-    else { return TextView(bytes.extracting(first: 0)) }
-    return TextView(bytes.extracting(parts.name))
-  }
-
-  @usableFromInline
-  @_lifetime(copy self)
-  mutating func nextEntry() -> ValueView? {
-    guard let entry = layout.range(ofEntry: layout.count - remaining, in: bytes),
-      let parts = RecordLayout.parts(ofEntry: entry, in: bytes),
-      let value = ValueView(bytes.extracting(parts.value), shapes, depth: depth)
-    else {
-      remaining = -1
-      return nil
-    }
-    remaining -= 1
-    return value
+    else { return Entry(nameStart: 0, valueStart: 0, end: 0) }
+    return Entry(
+      nameStart: parts.name.lowerBound, valueStart: parts.value.lowerBound, end: parts.value.upperBound)
   }
 }

@@ -41,6 +41,12 @@ extension RawSpan {
     unsafe UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
+  /// Reads eight bytes without a bounds check, like `uncheckedNumber`.
+  @unsafe @inlinable @inline(__always)
+  func uncheckedWord(at offset: Int) -> UInt64 {
+    unsafe UInt64(littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self))
+  }
+
   /// Reads a number below 2^35. Returns the number and the offset after it; nil if the encoding is invalid or
   /// does not end before `end`.
   @inlinable @inline(__always)

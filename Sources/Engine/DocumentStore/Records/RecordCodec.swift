@@ -82,11 +82,13 @@ enum RecordCodec {
     return try decoder.map(start..<record.byteCount, depth: 0)
   }
 
-  /// Throws if `decodeHead` or `decodeFields` would throw. Does not create any values.
+  /// Throws if `decodeHead` or `decodeFields` would throw. A valid record is not decoded.
   static func check(_ record: RawSpan, _ shapes: ShapeTable) throws(RecordError) {
     let start = try decodeHead(record).bytes
-    let decoder = RecordDecoder(record, shapes, shapeBytes: shapes.bytes.rawSpan)
-    try decoder.checkMap(start..<record.byteCount, depth: 0)
+    let validator = RecordValidator(record, shapes: shapes.bytes.rawSpan)
+    guard !validator.isMap(from: start, to: record.byteCount, depth: 0) else { return }
+    // Decoding finds the error.
+    _ = try decodeFields(record, shapes)
   }
 
   /// Decodes only the value at a path. Returns nil if the field is absent or a parent is not a map.

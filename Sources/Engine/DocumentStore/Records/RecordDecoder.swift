@@ -54,7 +54,7 @@ struct RecordDecoder: ~Escapable {
     else {
       throw RecordError(offset: range.lowerBound, expected: RecordError.mapExpected)
     }
-    try checkWidth(layout, layout.shape == 0)
+    try checkWidth(layout, hasOffsets: layout.shape == 0)
     return layout
   }
 
@@ -81,19 +81,13 @@ struct RecordDecoder: ~Escapable {
     guard let layout = RecordLayout(arrayIn: record, from: range.lowerBound, to: range.upperBound) else {
       throw RecordError(offset: range.lowerBound, expected: "a number of elements that fit")
     }
-    try checkWidth(layout, false)
+    try checkWidth(layout, hasOffsets: false)
     return layout
   }
 
-  /// Checks that the numbers in a table are as narrow as the largest number allows. In a table of offsets,
-  /// the last number is the largest.
-  private func checkWidth(_ layout: RecordLayout, _ isByPlace: Bool) throws(RecordError) {
-    guard layout.width > 1 else { return }
-    var largest = 0
-    for index in (isByPlace ? max(layout.count - 2, 0) : 0)..<max(layout.count - 1, 0) {
-      largest = max(largest, record.number(at: layout.table + index * layout.width, width: layout.width))
-    }
-    guard largest > (layout.width == 2 ? 0xFF : 0xFFFF) else {
+  /// Checks that the numbers in a table are as narrow as the largest number allows.
+  private func checkWidth(_ layout: RecordLayout, hasOffsets: Bool) throws(RecordError) {
+    guard layout.isNarrow(in: record, hasOffsets: hasOffsets) else {
       throw RecordError(offset: layout.table, expected: "a table of narrower numbers")
     }
   }

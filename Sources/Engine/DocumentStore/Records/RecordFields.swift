@@ -1,93 +1,125 @@
 // Lookups of fields in an encoded map, one after another.
 //
-// A decoder for a type looks up its fields in a fixed order, and documents with the same shape have their
-// fields in the same positions. Therefore the first decoder that looks up at least half of a shape's fields
-// records the positions of these fields. A later lookup tries the recorded position first, which usually
-// takes one comparison. If the recorded position is wrong, the lookup tries the field after the last one
-// found, and then does a binary search.
+// A lookup first tries the slot that was recorded for the type that is being decoded (FieldNames.swift). If
+// the type looks up another name, the lookup tries the field after the last one found, and then does a binary
+// search.
 
 import ByteStore
-import Synchronization
-
-/// The names of a shape, and the recorded positions.
-final class FieldNames: Sendable {
-  private final class Places: Sendable {
-    /// The positions in lookup order.
-    let places: [UInt8]
-
-    init(_ places: [UInt8]) { self.places = places }
-  }
-
-  let names: [String]
-  private let known = LazyReference<Places>()
-  /// Number of attempts to record positions.
-  private let tries = Atomic<Int>(0)
-  private static let triesMax = 8
-
-  init(_ names: [String]) { self.names = names }
-
-  fileprivate var places: [UInt8]? { known.load()?.places }
-
-  /// Whether positions should be recorded. The number of attempts is limited, because there may be no type
-  /// that has enough of the shape's fields.
-  fileprivate var shouldBeRecorded: Bool {
-    tries.load(ordering: .relaxed) < Self.triesMax
-      && tries.add(1, ordering: .relaxed).oldValue < Self.triesMax
-  }
-
-  /// Sets the positions, which never change afterwards. Positions that were recorded for another type do no
-  /// harm.
-  fileprivate func record(_ places: [UInt8]) {
-    if 2 * places.count >= names.count { _ = known.storeIfNil(Places(places)) }
-  }
-}
 
 /// Looks up the fields of one map. Must be used by one thread at a time.
 package final class RecordFields {
-  package let map: RecordMap
-  /// The expected positions, in lookup order, if they are recorded.
-  private let places: [UInt8]?
+  /// The object that reads the fields. It is kept here, so that one reference leads to both.
+  package let reader: AnyObject?
+  private let record: CheckedRecord
+  private let layout: RecordLayout
+  /// The names of the map's shape; nil if the map has no shape.
+  private let names: FieldNames?
+  /// The type that looks up the fields; nil if its lookups are not recorded.
+  private let type: ObjectIdentifier?
+  private let order: LookupOrder?
+  /// The lookups of the order; empty if there is none.
+  private let expected: ContiguousArray<LookupOrder.Expected>
+  /// The number of lookups that were in the recorded order.
   private var lookups = 0
-  /// The positions that this object records. Nil if it does not record any.
-  private var own: [UInt8]?
-  /// The position after the field found last.
-  private var next = 0
+  private let isRecording: Bool
+  /// The lookups that this object records.
+  private var recorded: [LookupOrder.Lookup] = []
+  /// The order that a longer one replaces.
+  private let outgrown: LookupOrder?
+  /// The slot after the field found last, and the offset of its value.
+  private var nextSlot = 0
+  private var nextStart: Int
 
-  package init(_ map: RecordMap) {
-    self.map = map
-    places = map.names?.places
-    if places == nil, let names = map.names, names.shouldBeRecorded { own = [] }
+  /// `type` identifies the type that looks up the fields.
+  package init(_ map: RecordMap, for type: ObjectIdentifier? = nil, reader: AnyObject? = nil) {
+    self.reader = reader
+    record = map.record
+    layout = map.record.layout(ofMap: map.range)
+    names = layout.shape > 0 ? map.names : nil
+    nextStart = layout.first
+    self.type = type
+    guard let type, let names else {
+      (order, expected, isRecording, outgrown) = (nil, [], false, nil)
+      return
+    }
+    let (known, shouldRecord) = names.order(of: type)
+    order = shouldRecord ? nil : known
+    expected = shouldRecord ? [] : known?.expected ?? []
+    outgrown = shouldRecord ? known : nil
+    isRecording = shouldRecord
   }
 
-  deinit { if let own { map.names?.record(own) } }
+  deinit {
+    guard isRecording, let type, !recorded.isEmpty else { return }
+    if let outgrown, recorded.count <= outgrown.expected.count {
+      outgrown.noteRetry()
+    } else {
+      names?.record(LookupOrder(of: type, recorded))
+    }
+  }
 
-  package func position(of name: String) -> Int? {
-    guard let names = map.names?.names else { return search(name, map.compareName) }
-    if let places, lookups < places.count {
-      let place = Int(places[lookups])
-      if names[place].isSameUTF8(as: name) {
-        lookups += 1
-        next = place + 1
-        return place
+  // MARK: Fields by position
+
+  package var count: Int { layout.count }
+
+  package func name(at index: Int) -> String {
+    if let names { return names.names[index] }
+    return String(decoding: record.bytes[record.entry(index, layout).name], as: UTF8.self)
+  }
+
+  package func value(at index: Int) -> RecordValue { value(at: location(of: index)) }
+
+  /// Negative, zero or positive if the name at `index` sorts before, equals, or sorts after `name`.
+  package func compareName(at index: Int, to name: String) -> Int {
+    if let names { return names.names[index].comparedInUTF8(to: name) }
+    var name = name
+    let place = record.entry(index, layout).name
+    return name.withUTF8 { name in
+      record.withSpans { bytes, _ in
+        bytes.extracting(place).compare(with: unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(name)))
       }
     }
-    // If the field found last is looked up again as another type, the lookup is not recorded.
-    if next > 0, names[next - 1].isSameUTF8(as: name) { return next - 1 }
-    let found = search(name) { names[$0].comparedInUTF8(to: $1) }
-    if let found { note(UInt8(truncatingIfNeeded: found)) }
-    return found
   }
 
-  private func note(_ place: UInt8) {
-    // Continue after this field if the decoded type has skipped some fields.
-    if let index = places?.firstIndex(of: place) { lookups = index + 1 }
-    if let count = own?.count, count < Shape.namesMax { own?.append(place) }
+  // MARK: Lookups
+
+  /// The position of a field in name order.
+  package func position(of name: String) -> Int? {
+    let slot = slot(of: name)
+    return slot < 0 ? nil : slot
   }
 
-  private func search(_ name: String, _ compare: (Int, String) -> Int) -> Int? {
-    let found = Self.place(among: map.count, after: next) { compare($0, name) }
-    if let found { next = found + 1 }
-    return found
+  /// The location of a field's value; nil if the map does not have the field.
+  package func find(_ name: String) -> ValueLocation? {
+    let slot = slot(of: name)
+    return slot < 0 ? nil : location(of: slot)
+  }
+
+  /// Negative if the map does not have the name.
+  @inline(__always)
+  private func slot(of name: String) -> Int {
+    let index = lookups
+    guard index < expected.count, expected[index].hasWords(of: name) else { return search(name) }
+    lookups = index &+ 1
+    return expected[index].slot
+  }
+
+  @inline(never)
+  private func search(_ name: String) -> Int {
+    if let order, order.isExpected(name, at: lookups) {
+      lookups += 1
+      return expected[lookups - 1].slot
+    }
+    let slot = Self.place(among: count, after: nextSlot) { compareName(at: $0, to: name) }
+    if isRecording, recorded.count < LookupOrder.countMax {
+      recorded.append(LookupOrder.Lookup(name: name, slot: slot))
+    }
+    if let order {
+      if lookups >= expected.count { order.noteOutgrown() }
+      // Continue after this field if the decoded type has skipped some fields.
+      if let slot, let index = order.index(of: slot) { lookups = index + 1 }
+    }
+    return slot ?? -1
   }
 
   /// Finds the name for which `compare` returns 0, among `count` sorted names. Tries `next` and its
@@ -106,25 +138,93 @@ package final class RecordFields {
     return nil
   }
 
-  // MARK: Common types
-
-  // Each of these methods returns nil unless the field has exactly this type.
-
-  package func string(_ name: String) -> String? { payload(name, .string) { String(record: $0) } }
-
-  package func integer(_ name: String) -> Int64? { payload(name, .integer) { $0.signed } }
-
-  package func double(_ name: String) -> Double? {
-    payload(name, .double) { Double(bitPattern: $0.doubleBits) }
+  @inline(__always)
+  private func location(of slot: Int) -> ValueLocation {
+    guard layout.shape > 0 else {
+      let range = record.entry(slot, layout).value
+      nextSlot = slot &+ 1
+      return record.withBytes {
+        ValueLocation(range.lowerBound, range.upperBound, tag: $0.byte(at: range.lowerBound))
+      }
+    }
+    return record.withBytes { bytes in
+      // Most types look up the fields in name order, so the value usually follows the one found last.
+      let start =
+        slot == nextSlot
+        ? nextStart : layout.first &+ bytes.sum(of: slot, numbersAt: layout.table, width: layout.width)
+      guard start < layout.end, let end = layout.end(ofValue: slot, from: start, in: bytes) else {
+        preconditionFailure("a record was not checked before it was read")
+      }
+      nextSlot = slot &+ 1
+      nextStart = end
+      return ValueLocation(start, end, tag: bytes.byte(at: start))
+    }
   }
 
-  package func boolean(_ name: String) -> Bool? { position(of: name).flatMap { map.value(at: $0).boolean } }
+  // MARK: Values
+
+  /// The map at a location that `find` returned. The value must be a map.
+  package func map(at location: ValueLocation) -> RecordMap {
+    precondition(location.isMap, "a value of another type is not a map")
+    return RecordMap(record, location.payload)
+  }
+
+  /// The value at a location that `find` returned.
+  package func value(at location: ValueLocation) -> RecordValue { RecordValue(record, location.range) }
+
+  // Each of these methods returns nil unless the value has exactly this type.
+
+  package func string(at location: ValueLocation) -> String? {
+    payload(location, .string) { String(validated: $0) }
+  }
+
+  package func integer(at location: ValueLocation) -> Int64? { payload(location, .integer) { $0.signed } }
+
+  package func double(at location: ValueLocation) -> Double? {
+    payload(location, .double) { Double(bitPattern: $0.doubleBits) }
+  }
+
+  package func timestamp(at location: ValueLocation) -> StoredTimestamp? {
+    payload(location, .timestamp) { StoredTimestamp(microseconds: $0.signed) }
+  }
 
   @inline(__always)
-  private func payload<Found>(_ name: String, _ tag: RecordCodec.Tag, _ body: (RawSpan) -> Found?) -> Found? {
-    guard let position = position(of: name) else { return nil }
-    return map.withValue(at: position) { value in
-      value.byte(at: 0) == tag.rawValue ? body(value.extracting(droppingFirst: 1)) : nil
+  private func payload<Found>(
+    _ location: ValueLocation, _ tag: RecordCodec.Tag, _ body: (RawSpan) -> Found?
+  ) -> Found? {
+    guard location.tag == tag else { return nil }
+    return record.withBytes { body($0.extracting(location.payload)) }
+  }
+}
+
+/// The location of a value in a record.
+package struct ValueLocation: Sendable {
+  private let start: UInt32
+  private let end: UInt32
+  fileprivate let tag: RecordCodec.Tag
+
+  /// The value has at least one byte, its tag. Records are much smaller than 4 GiB.
+  @inline(__always)
+  fileprivate init(_ start: Int, _ end: Int, tag: UInt8) {
+    self.start = UInt32(truncatingIfNeeded: start)
+    self.end = UInt32(truncatingIfNeeded: end)
+    self.tag = RecordCodec.Tag(rawValue: tag) ?? .null
+  }
+
+  fileprivate var range: Range<Int> { Int(start)..<Int(end) }
+  fileprivate var payload: Range<Int> { Int(start) + 1..<Int(end) }
+
+  /// Whether the value is null. A pending timestamp counts as null.
+  package var isNull: Bool { tag == .null || tag == .pendingTimestamp }
+
+  package var isMap: Bool { tag == .map }
+
+  /// The boolean; nil for other types.
+  package var boolean: Bool? {
+    switch tag {
+    case .true: true
+    case .false: false
+    default: nil
     }
   }
 }

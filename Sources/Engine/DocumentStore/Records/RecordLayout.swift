@@ -35,26 +35,30 @@ struct RecordLayout {
     end = 0
   }
 
-  @inlinable
   init?(mapIn bytes: RawSpan, from start: Int, to end: Int, shapes: RawSpan) {
+    self.init(mapIn: bytes, from: start, to: end, shapes: ShapeBytes(shapes))
+  }
+
+  @inlinable @inline(__always)
+  init?(mapIn bytes: RawSpan, from start: Int, to end: Int, shapes: ShapeBytes) {
     guard let (head, next) = bytes.varint(at: start, before: end) else { return nil }
     if head > 3 {
-      let shape = ShapeBytes.place(of: head >> 2 - 1, in: shapes)
+      let shape = shapes.place(of: head >> 2 - 1)
       guard shape > 0 else { return nil }
-      self.init(shape, ShapeBytes.count(shape, in: shapes), code: head & 3, table: next, end: end)
+      self.init(shape, shapes.count(shape), code: head & 3, table: next, end: end)
     } else {
       guard let (count, next) = bytes.varint(at: next, before: end) else { return nil }
       self.init(0, count, code: head, table: next, end: end)
     }
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   init?(arrayIn bytes: RawSpan, from start: Int, to end: Int) {
     guard let (head, next) = bytes.varint(at: start, before: end) else { return nil }
     self.init(0, head >> 2, code: head & 3, table: next, end: end)
   }
 
-  @inlinable
+  @inlinable @inline(__always)
   init?(_ shape: Int, _ count: Int, code: Int, table: Int, end: Int) {
     guard code < 3 else { return nil }
     self.shape = shape
@@ -65,6 +69,17 @@ struct RecordLayout {
     self.end = end
     // Each value has at least one byte, its tag.
     guard first + count <= end, count > 0 || first == end else { return nil }
+  }
+
+  /// Whether the numbers in the table are as narrow as the largest number allows. In a table of offsets, the
+  /// last number is the largest.
+  func isNarrow(in bytes: RawSpan, hasOffsets: Bool) -> Bool {
+    guard width > 1 else { return true }
+    var largest = 0
+    for index in (hasOffsets ? max(count - 2, 0) : 0)..<max(count - 1, 0) {
+      largest = max(largest, bytes.number(at: table + index * width, width: width))
+    }
+    return largest > (width == 2 ? 0xFF : 0xFFFF)
   }
 
   // MARK: Values
@@ -85,6 +100,34 @@ struct RecordLayout {
     let start = first + bytes.sum(of: index, numbersAt: table, width: width)
     guard start < end, let end = end(ofValue: index, from: start, in: bytes) else { return nil }
     return start..<end
+  }
+
+  /// Calls `body` with each value of an array, or of a map with a shape. Returns false if a value is invalid.
+  @inlinable @inline(__always)
+  func forEachValue(
+    in bytes: RecordAddress, _ shapes: ShapeBytes, depth: Int,
+    _ body: (_ index: Int, borrowing ValueView) -> Void
+  ) -> Bool {
+    var start = first
+    var index = 0
+    let last = count &- 1
+    while index <= last {
+      var end = end
+      if index < last {
+        // The layout has checked the table's bounds. Lengths are below 2^32, so the sum cannot overflow.
+        let length =
+          unsafe width == 1
+          ? Int(bytes.byte(at: table &+ index)) : bytes.number(at: table &+ index &* width, width: width)
+        end = start &+ length
+      }
+      guard start < end, end <= self.end,
+        let value = unsafe ValueView(bytes, from: start, to: end, shapes: shapes, depth: depth)
+      else { return false }
+      body(index, value)
+      start = end
+      index &+= 1
+    }
+    return true
   }
 
   // MARK: Entries
@@ -116,8 +159,12 @@ struct RecordLayout {
 
   /// Finds the value of a name in a map.
   func find(_ name: RawSpan, in bytes: RawSpan, shapes: RawSpan) -> Found {
+    find(name, in: bytes, shapes: ShapeBytes(shapes))
+  }
+
+  func find(_ name: RawSpan, in bytes: RawSpan, shapes: ShapeBytes) -> Found {
     if shape > 0 {
-      guard let slot = ShapeBytes.slot(of: name, shape, in: shapes) else { return .absent }
+      guard let slot = shapes.slot(of: name, shape) else { return .absent }
       return range(ofValue: slot, in: bytes).map(Found.value) ?? .damaged
     }
     var low = 0
@@ -131,53 +178,5 @@ struct RecordLayout {
       if order < 0 { low = middle + 1 } else { high = middle }
     }
     return .absent
-  }
-}
-
-// MARK: -
-
-/// All shapes in one byte array, which views of documents can borrow. Created by this module and trusted.
-///
-///     bytes := count:u32 place:u32{count} shape*          by id; place 0 means no shape
-///     shape := count:u32 end:u32{count} name*             names sorted by bytes, ends from the first
-@usableFromInline
-enum ShapeBytes {
-  /// The offset of a shape; 0 if the shape does not exist.
-  @inlinable @inline(__always)
-  static func place(of id: Int, in shapes: RawSpan) -> Int {
-    guard shapes.byteCount >= 4, id < shapes.number(at: 0, width: 4) else { return 0 }
-    return shapes.number(at: 4 + 4 * id, width: 4)
-  }
-
-  @inlinable @inline(__always)
-  static func count(_ shape: Int, in shapes: RawSpan) -> Int { shapes.number(at: shape, width: 4) }
-
-  @inlinable @inline(__always)
-  static func name(_ slot: Int, _ shape: Int, in shapes: RawSpan) -> Range<Int> {
-    let names = shape + 4 + 4 * count(shape, in: shapes)
-    let start = slot == 0 ? 0 : shapes.number(at: shape + 4 * slot, width: 4)
-    return names + start..<names + shapes.number(at: shape + 4 + 4 * slot, width: 4)
-  }
-
-  /// The range of a name. The caller must have checked the shape, its count and the slot.
-  @unsafe @inlinable @inline(__always)
-  static func uncheckedName(_ slot: Int, _ shape: Int, count: Int, in shapes: RawSpan) -> Range<Int> {
-    let ends = shape &+ 4
-    let names = ends &+ 4 &* count
-    let start = unsafe slot == 0 ? 0 : shapes.uncheckedNumber(at: ends &+ 4 &* (slot &- 1), width: 4)
-    let end = unsafe shapes.uncheckedNumber(at: ends &+ 4 &* slot, width: 4)
-    return unsafe Range(uncheckedBounds: (names &+ start, names &+ end))
-  }
-
-  static func slot(of name: RawSpan, _ shape: Int, in shapes: RawSpan) -> Int? {
-    var low = 0
-    var high = count(shape, in: shapes)
-    while low < high {
-      let middle = (low + high) / 2
-      let order = shapes.extracting(Self.name(middle, shape, in: shapes)).compare(with: name)
-      if order == 0 { return middle }
-      if order < 0 { low = middle + 1 } else { high = middle }
-    }
-    return nil
   }
 }

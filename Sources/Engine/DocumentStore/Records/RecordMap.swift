@@ -9,81 +9,88 @@ final class CheckedRecord: Sendable {
   let bytes: [UInt8]
   let shapes: ShapeTable
   let fieldsStart: Int
+  /// Firestore's size of the fields, without the path and the constant per document, if the fields are known
+  /// to be within the limits of documents. Nil for records that were read.
+  let checkedSize: Int?
 
   init(_ bytes: [UInt8], _ shapes: ShapeTable) throws(RecordError) {
     try RecordCodec.check(bytes.rawSpan, shapes)
     fieldsStart = try RecordCodec.decodeHead(bytes.rawSpan).bytes
     self.bytes = bytes
     self.shapes = shapes
+    checkedSize = nil
   }
 
-  /// Copies the references, because spans cannot be borrowed from properties of a class.
+  /// A record that an encoder of this module has written.
+  init(trusted bytes: [UInt8], _ shapes: ShapeTable, fieldsStart: Int, checkedSize: Int?) {
+    // The encoders may write more than the limits allow. `DocumentLimits` refuses such a record later.
+    assert(checkedSize == nil || (try? RecordCodec.check(bytes.rawSpan, shapes)) != nil)
+    self.bytes = bytes
+    self.shapes = shapes
+    self.fieldsStart = fieldsStart
+    self.checkedSize = checkedSize
+  }
+
+  // These methods borrow the arrays for the duration of `body`. The property `rawSpan` would retain them,
+  // because spans cannot be borrowed from properties of a class.
+
+  @inline(__always)
+  func withBytes<Result>(_ body: (_ record: RawSpan) -> Result) -> Result {
+    unsafe bytes.withUnsafeBytes { unsafe body(RawSpan(_unsafeBytes: $0)) }
+  }
+
+  @inline(__always)
   func withSpans<Result>(_ body: (_ record: RawSpan, _ shapes: RawSpan) -> Result) -> Result {
-    let (bytes, shapes) = (bytes, shapes.bytes)
-    return body(bytes.rawSpan, shapes.rawSpan)
+    unsafe bytes.withUnsafeBytes { bytes in
+      unsafe shapes.bytes.withUnsafeBytes { shapes in
+        unsafe body(RawSpan(_unsafeBytes: bytes), RawSpan(_unsafeBytes: shapes))
+      }
+    }
+  }
+
+  /// The layout of the map in `range`.
+  func layout(ofMap range: Range<Int>) -> RecordLayout {
+    let layout = withSpans { bytes, shapes in
+      RecordLayout(mapIn: bytes, from: range.lowerBound, to: range.upperBound, shapes: shapes)
+    }
+    guard let layout else { preconditionFailure("a record was not checked before it was read") }
+    return layout
+  }
+
+  /// The shape of the map that starts at `start`; nil if the map contains its names.
+  func shape(ofMapAt start: Int) -> Shape? {
+    let head = withSpans { bytes, _ in bytes.varint(at: start, before: bytes.byteCount)?.value }
+    return head.flatMap { $0 > 3 ? shapes.shapes[$0 >> 2 - 1] : nil }
+  }
+
+  /// The name and the value of a field in a map that contains its names.
+  func entry(_ index: Int, _ layout: RecordLayout) -> (name: Range<Int>, value: Range<Int>) {
+    let parts = withSpans { bytes, _ in
+      layout.range(ofEntry: index, in: bytes).flatMap { RecordLayout.parts(ofEntry: $0, in: bytes) }
+    }
+    guard let parts else { preconditionFailure("a record was not checked before it was read") }
+    return parts
   }
 }
 
 /// A map in a record.
 package struct RecordMap: Sendable {
-  private let record: CheckedRecord
-  private let layout: RecordLayout
-  private let start: Int
-  /// The names of the map's shape; nil if the map has no shape.
-  let names: FieldNames?
+  let record: CheckedRecord
+  let range: Range<Int>
 
   init(_ record: CheckedRecord, _ range: Range<Int>) {
     self.record = record
-    let layout = record.withSpans { bytes, shapes in
-      RecordLayout(mapIn: bytes, from: range.lowerBound, to: range.upperBound, shapes: shapes)
-    }
-    guard let layout else { preconditionFailure("a record was not checked before it was read") }
-    self.layout = layout
-    start = range.lowerBound
-    names = layout.shape > 0 ? Self.shape(of: record, range.lowerBound)?.fieldNames : nil
+    self.range = range
   }
 
-  /// The shape of the map at `start`. This map must have a shape.
-  private static func shape(of record: CheckedRecord, _ start: Int) -> Shape? {
-    let head = record.withSpans { bytes, _ in bytes.varint(at: start, before: bytes.byteCount)?.value }
-    return head.flatMap { record.shapes.shapes[$0 >> 2 - 1] }
-  }
+  package var count: Int { record.layout(ofMap: range).count }
 
-  package var count: Int { layout.count }
-
-  package func name(at index: Int) -> String {
-    if let names { return names.names[index] }
-    return String(decoding: record.bytes[entry(index).name], as: UTF8.self)
-  }
-
-  package func value(at index: Int) -> RecordValue {
-    guard layout.shape > 0 else { return RecordValue(record, entry(index).value) }
-    let range = record.withSpans { bytes, _ in layout.range(ofValue: index, in: bytes) }
-    guard let range else { preconditionFailure("a record was not checked before it was read") }
-    return RecordValue(record, range)
-  }
-
-  /// Calls `body` with the tag and payload of a value.
-  @inline(__always)
-  func withValue<Result>(at index: Int, _ body: (RawSpan) -> Result) -> Result {
-    let bytes = record.bytes
-    let range = layout.shape > 0 ? layout.range(ofValue: index, in: bytes.rawSpan) : entry(index).value
-    guard let range else { preconditionFailure("a record was not checked before it was read") }
-    return body(bytes.rawSpan.extracting(range))
-  }
-
-  /// All fields, each transformed by `body`.
-  package func dictionary<Value>(_ body: (RecordValue) -> Value) -> [String: Value] {
-    if layout.shape > 0, let shape = Self.shape(of: record, start) {
-      return shape.places.mapValues { body(value(at: $0)) }
-    }
-    var dictionary = [String: Value](minimumCapacity: count)
-    for index in 0..<count { dictionary[name(at: index)] = body(value(at: index)) }
-    return dictionary
-  }
+  /// The names of the map's shape; nil if the map has no shape.
+  var names: FieldNames? { record.shape(ofMapAt: range.lowerBound)?.fieldNames }
 
   package subscript(name: String) -> RecordValue? {
     var name = name
+    let layout = record.layout(ofMap: range)
     let found = name.withUTF8 { name in
       record.withSpans { bytes, shapes in
         layout.find(unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(name)), in: bytes, shapes: shapes)
@@ -91,26 +98,6 @@ package struct RecordMap: Sendable {
     }
     guard case .value(let range) = found else { return nil }
     return RecordValue(record, range)
-  }
-
-  /// Negative, zero or positive if the name at `index` sorts before, equals, or sorts after `name`.
-  package func compareName(at index: Int, to name: String) -> Int {
-    if let names { return names.names[index].comparedInUTF8(to: name) }
-    var name = name
-    let place = entry(index).name
-    return name.withUTF8 { name in
-      record.withSpans { bytes, _ in
-        bytes.extracting(place).compare(with: unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(name)))
-      }
-    }
-  }
-
-  private func entry(_ index: Int) -> (name: Range<Int>, value: Range<Int>) {
-    let parts = record.withSpans { bytes, _ in
-      layout.range(ofEntry: index, in: bytes).flatMap { RecordLayout.parts(ofEntry: $0, in: bytes) }
-    }
-    guard let parts else { preconditionFailure("a record was not checked before it was read") }
-    return parts
   }
 }
 
@@ -135,21 +122,21 @@ package struct RecordValue: Sendable {
     }
   }
 
-  package var string: String? {
-    tag == .string ? record.withSpans { bytes, _ in String(record: bytes.extracting(payload)) } : nil
-  }
+  package var isArray: Bool { tag == .array }
 
-  package var integer: Int64? {
-    tag == .integer ? record.withSpans { bytes, _ in bytes.extracting(payload).signed } : nil
-  }
+  /// The map; nil if the value is not a map.
+  package var map: RecordMap? { tag == .map ? RecordMap(record, payload) : nil }
 
-  package var double: Double? {
-    guard tag == .double else { return nil }
-    return Double(bitPattern: record.withSpans { bytes, _ in bytes.extracting(payload).doubleBits })
+  /// The elements; nil if the value is not an array.
+  package var elements: [RecordValue]? {
+    guard tag == .array else { return nil }
+    return record.elements(payload) { _, range in RecordValue(record, range) }
   }
 
   /// The strings of an array; nil unless the value is an array of strings only.
-  package var strings: [String]? { elements(.string) { String(record: $0) } }
+  package var strings: [String]? {
+    elements(.string) { String(validated: $0) }
+  }
 
   /// The integers of an array; nil unless the value is an array of integers only.
   package var integers: [Int64]? { elements(.integer) { $0.signed } }
@@ -157,59 +144,69 @@ package struct RecordValue: Sendable {
   /// The doubles of an array; nil unless the value is an array of doubles only.
   package var doubles: [Double]? { elements(.double) { Double(bitPattern: $0.doubleBits) } }
 
+  @inline(__always)
   private func elements<Element>(
-    _ only: RecordCodec.Tag, _ element: (_ payload: RawSpan) -> Element?
+    _ only: RecordCodec.Tag, _ element: (_ payload: RawSpan) -> Element
   ) -> [Element]? {
     guard tag == .array else { return nil }
-    return record.withSpans { bytes, _ in
-      guard let layout = RecordLayout(arrayIn: bytes, from: payload.lowerBound, to: payload.upperBound)
-      else { return nil }
-      var elements: [Element] = []
-      elements.reserveCapacity(layout.count)
-      var start = layout.first
-      for index in 0..<layout.count {
-        guard let end = layout.end(ofValue: index, from: start, in: bytes),
-          bytes.byte(at: start) == only.rawValue, let next = element(bytes.extracting(start + 1..<end))
-        else { return nil }
-        elements.append(next)
-        start = end
-      }
-      return elements
+    return record.elements(payload) { bytes, range in
+      guard bytes.byte(at: range.lowerBound) == only.rawValue else { return nil }
+      return element(bytes.extracting(range.lowerBound &+ 1..<range.upperBound))
     }
   }
+}
 
-  package var boolean: Bool? {
-    switch tag {
-    case .true: true
-    case .false: false
-    default: nil
+extension CheckedRecord {
+  /// The elements of the array in `range`, each converted by `element`; nil if `element` returns nil.
+  @inline(__always)
+  func elements<Element>(
+    _ range: Range<Int>, _ element: (_ bytes: RawSpan, _ range: Range<Int>) -> Element?
+  ) -> [Element]? {
+    let bytes = bytes
+    let span = bytes.rawSpan
+    guard let layout = RecordLayout(arrayIn: span, from: range.lowerBound, to: range.upperBound) else {
+      preconditionFailure("a record was not checked before it was read")
     }
-  }
-
-  /// Whether the value is null. A pending timestamp counts as null.
-  package var isNull: Bool { tag == .null || tag == .pendingTimestamp }
-
-  /// The map; nil if the value is not a map.
-  package var map: RecordMap? { tag == .map ? RecordMap(record, payload) : nil }
-
-  /// The elements; nil if the value is not an array.
-  package var elements: [RecordValue]? { elements { $0 } }
-
-  /// The elements transformed by `body`; nil if the value is not an array.
-  package func elements<Element>(_ body: (RecordValue) -> Element) -> [Element]? {
-    guard tag == .array else { return nil }
-    return record.withSpans { bytes, _ in
-      guard let layout = RecordLayout(arrayIn: bytes, from: payload.lowerBound, to: payload.upperBound)
-      else { return nil }
-      var elements: [Element] = []
-      elements.reserveCapacity(layout.count)
-      var start = layout.first
-      for index in 0..<layout.count {
-        guard let end = layout.end(ofValue: index, from: start, in: bytes) else { return nil }
-        elements.append(body(RecordValue(record, start..<end)))
-        start = end
+    var elements: [Element] = []
+    elements.reserveCapacity(layout.count)
+    var start = layout.first
+    for index in 0..<layout.count {
+      guard let end = layout.end(ofValue: index, from: start, in: span) else {
+        preconditionFailure("a record was not checked before it was read")
       }
-      return elements
+      guard let next = element(span, start..<end) else { return nil }
+      elements.append(next)
+      start = end
     }
+    return elements
+  }
+}
+
+extension String {
+  /// Copies text of a validated record.
+  init(validated bytes: RawSpan) {
+    #if canImport(Darwin)
+    // `UTF8Span`, which the other branch uses, exists only on the newest Apple systems.
+    self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+    #else
+    let isASCII = bytes.isASCII
+    self = unsafe bytes.withUnsafeBytes { bytes in
+      // The text of a `CheckedRecord` is valid UTF-8: it was validated, or this module encoded it.
+      unsafe String(copying: UTF8Span(unchecked: Span(_unsafeBytes: bytes), isKnownASCII: isASCII))
+    }
+    #endif
+  }
+}
+
+extension RawSpan {
+  fileprivate var isASCII: Bool {
+    var bits: UInt64 = 0
+    var offset = 0
+    while byteCount &- offset >= 8 {
+      bits |= word(at: offset)
+      offset &+= 8
+    }
+    bits |= extracting(droppingFirst: offset).unsigned
+    return bits & 0x8080_8080_8080_8080 == 0
   }
 }

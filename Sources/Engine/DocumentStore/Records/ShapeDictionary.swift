@@ -17,6 +17,7 @@
 // commit is visible. A reader takes the shape table only after it has read the record.
 
 import ByteStore
+import Synchronization
 
 package final class ShapeDictionary: Sendable {
   static let shapesMax = 4096
@@ -31,11 +32,8 @@ package final class ShapeDictionary: Sendable {
     var unstored: Set<Int> = []
     /// For each shape, the number of further commits that must define it.
     var definitionsDue: [Int: Int] = [:]
+    /// By `ShapeSlots.hash`.
     var byHash: [UInt64: Int] = [:]
-    /// The shapes used last. Most maps of a program have one of a few shapes, and comparing names is
-    /// cheaper than hashing them.
-    var last = SIMD4<Int32>(repeating: -1)
-    var nextLast = 0
     var count = 0
     var nameBytes = 0
     /// The total size of all definitions, each written as a put.
@@ -45,39 +43,60 @@ package final class ShapeDictionary: Sendable {
     /// A small hash table of the name hashes of maps that occurred once.
     var recent: [UInt64] = []
     /// Created on demand.
-    var table: ShapeTable?
+    var snapshot: ShapeSnapshot?
   }
 
   private let state = Locked(State())
   private let origin = ShapeTable.Origin()
+  /// The number of shapes that were ever added. A writer compares it with its snapshot, which it uses without
+  /// a lock as long as both agree.
+  private let versions = Atomic<Int>(0)
+  /// Unused writers of records with these shapes.
+  let writers = RecordWriterPool()
 
   // MARK: Reading
 
-  var table: ShapeTable {
+  var table: ShapeTable { snapshot.table }
+
+  var version: Int { versions.load(ordering: .acquiring) }
+
+  /// All shapes at this moment.
+  var snapshot: ShapeSnapshot {
     state.withLock { state in
-      if let table = state.table { return table }
-      let table = ShapeTable(state.shapes, origin: origin)
-      state.table = table
-      return table
+      if let snapshot = state.snapshot { return snapshot }
+      let snapshot = ShapeSnapshot(
+        ShapeTable(state.shapes, origin: origin), version: versions.load(ordering: .relaxed))
+      state.snapshot = snapshot
+      return snapshot
     }
   }
+
+  /// Whether a table belongs to this database, so its ids identify the same shapes here.
+  func owns(_ table: ShapeTable) -> Bool { table.origin === origin }
 
   // MARK: Writing
 
-  /// Returns the id of the shape of a map; nil if the map has no shape. Creates a shape if the map's names
+  /// Returns the id of the shape with these sorted names; nil if there is none. Creates a shape if the names
   /// occur for the second time.
-  func id(of map: StoredMap) -> Int? {
-    guard (1...Shape.namesMax).contains(map.count) else { return nil }
-    if let id = state.withLock({ $0.last(of: map) }) { return id }
-    let hash = map.nameHash
+  func id(of names: [String]) -> Int? {
+    guard (1...Shape.namesMax).contains(names.count) else { return nil }
+    let hash = names.reduce(0) { $0 &+ FieldNameKey($1).hash }
     return state.withLock { state in
-      guard let id = state.byHash[hash] else { return state.admit(map, hash) }
-      guard state.shapes[id]?.isOf(map) == true else { return nil }
-      state.last[state.nextLast] = Int32(id)
-      state.nextLast = (state.nextLast + 1) % state.last.scalarCount
-      return id
+      guard let id = state.byHash[hash] else {
+        let admitted = state.admit(names, hash)
+        noteVersion(state)
+        return admitted
+      }
+      return state.shapes[id]?.names.areSameUTF8(as: names) == true ? id : nil
     }
   }
+
+  private func noteVersion(_ state: State) {
+    if state.count != versions.load(ordering: .relaxed) { versions.store(state.count, ordering: .releasing) }
+  }
+
+  /// Whether any commit may have to define a shape.
+  var isDefinitionDue: Bool { state.withLock { !$0.definitionsDue.isEmpty } }
 
   /// The shapes among `ids` that a commit must define.
   func definitionsDue(for ids: Set<Int>) -> [Shape] {
@@ -124,14 +143,20 @@ package final class ShapeDictionary: Sendable {
   /// Adds a stored shape. Returns false if the id already belongs to another shape.
   @discardableResult
   func add(_ shape: Shape) -> Bool {
-    state.withLock { $0.addStored([shape]) }
+    add([shape])
   }
 
   /// Adds the shapes of another dictionary of the same store. Returns false and adds none if an id belongs to
   /// another shape here.
   func add(_ other: ShapeDictionary) -> Bool {
-    let shapes = other.state.withLock { $0.shapes.compactMap { $0 } }
-    return state.withLock { $0.addStored(shapes) }
+    add(other.state.withLock { $0.shapes.compactMap { $0 } })
+  }
+
+  private func add(_ shapes: [Shape]) -> Bool {
+    state.withLock { state in
+      defer { noteVersion(state) }
+      return state.addStored(shapes)
+    }
   }
 
   /// Describes the first difference between the stored definitions and the known shapes; nil if there is
@@ -161,15 +186,6 @@ package final class ShapeDictionary: Sendable {
 }
 
 extension ShapeDictionary.State {
-  /// The id of the shape of a map, if it is one of the shapes used last.
-  fileprivate func last(of map: StoredMap) -> Int? {
-    for place in last.indices where last[place] >= 0 {
-      let id = Int(last[place])
-      if let shape = shapes[id], shape.names.count == map.count, shape.isOf(map) { return id }
-    }
-    return nil
-  }
-
   /// Adds stored shapes. Returns false and adds none if an id already belongs to another shape.
   fileprivate mutating func addStored(_ stored: [Shape]) -> Bool {
     var new: [Shape] = []
@@ -187,16 +203,16 @@ extension ShapeDictionary.State {
     return true
   }
 
-  fileprivate mutating func admit(_ map: StoredMap, _ hash: UInt64) -> Int? {
+  fileprivate mutating func admit(_ names: [String], _ hash: UInt64) -> Int? {
     guard count < ShapeDictionary.shapesMax, let id = nextID, id <= Shape.idMax, hasOccurredBefore(hash)
     else {
       return nil
     }
-    let bytes = map.entries.reduce(0) { $0 + $1.name.utf8.count }
+    let bytes = names.reduce(0) { $0 + $1.utf8.count }
     guard bytes <= Shape.nameBytesMax, nameBytes + bytes <= ShapeDictionary.nameBytesMax,
-      map.entries.allSatisfy({ $0.name.utf8.count <= RecordCodec.nameBytesMax })
+      names.allSatisfy({ $0.utf8.count <= RecordCodec.nameBytesMax })
     else { return nil }
-    add(Shape(id: id, names: map.entries.map(\.name)))
+    add(Shape(id: id, names: names))
     unstored.insert(id)
     definitionsDue[id] = ShapeDictionary.definitionsMin
     nextID = id + 1
@@ -218,47 +234,10 @@ extension ShapeDictionary.State {
       shapes.append(contentsOf: repeatElement(nil, count: shape.id + 1 - shapes.count))
     }
     shapes[shape.id] = shape
-    byHash[StoredMap.nameHash(shape.names)] = shape.id
+    byHash[shape.slots.hash] = shape.id
     count += 1
     nameBytes += shape.nameBytes
     definitionBytes += Batch.bytes(ofPutOf: shape.definition.count, for: Shape.key(shape.id))
-    table = nil
-  }
-}
-
-extension StoredMap {
-  fileprivate var nameHash: UInt64 {
-    var hash = NameHash()
-    for entry in entries { hash.add(entry.name) }
-    return hash.value
-  }
-
-  fileprivate static func nameHash(_ names: [String]) -> UInt64 {
-    var hash = NameHash()
-    for name in names { hash.add(name) }
-    return hash.value
-  }
-}
-
-/// Hashes a sequence of names. Collisions only cost time.
-private struct NameHash {
-  private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
-
-  mutating func add(_ name: String) {
-    var name = name
-    name.withUTF8 { bytes in
-      let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(bytes))
-      var offset = 0
-      while bytes.byteCount - offset > 8 {
-        mix(bytes.word(at: offset))
-        offset += 8
-      }
-      mix(bytes.extracting(droppingFirst: offset).unsigned ^ UInt64(bytes.byteCount) << 56)
-    }
-  }
-
-  private mutating func mix(_ word: UInt64) {
-    let product = (value ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
-    value = product.high ^ product.low
+    snapshot = nil
   }
 }

@@ -16,21 +16,9 @@ struct Shape: Sendable {
   /// hashing the names. If several names are canonically equivalent, the last one wins, as in a dictionary
   /// that is filled in order.
   let places: [String: Int]
+  let slots: ShapeSlots
 
   var nameBytes: Int { names.reduce(0) { $0 + $1.utf8.count } }
-
-  func isOf(_ map: StoredMap) -> Bool {
-    guard names.count == map.count else { return false }
-    // Use the buffers, because iterating over the arrays would retain and release each name.
-    return unsafe names.withUnsafeBufferPointer { names in
-      unsafe map.entries.withUnsafeBufferPointer { entries in
-        for place in names.indices {
-          guard unsafe names[place].isSameUTF8(as: entries.name(at: place).pointee) else { return false }
-        }
-        return true
-      }
-    }
-  }
 
   // MARK: Encoding
   //
@@ -63,6 +51,7 @@ struct Shape: Sendable {
   init(id: Int, names: [String]) {
     self.id = id
     fieldNames = FieldNames(names)
+    slots = ShapeSlots(id: id, names: names)
     places = Dictionary(zip(names, names.indices)) { _, last in last }
   }
 
@@ -111,6 +100,7 @@ struct ShapeTable: Sendable {
     bytes.append(littleEndian: UInt32(shapes.count))
     bytes.append(contentsOf: repeatElement(0, count: 4 * shapes.count))
     for case let shape? in shapes {
+      bytes.append(littleEndian: UInt32(shape.slots.areUserNames ? shape.slots.nameSize : 0))
       bytes.overwrite(UInt32(bytes.count), at: 4 + 4 * shape.id)
       bytes.append(littleEndian: UInt32(shape.names.count))
       var end = 0

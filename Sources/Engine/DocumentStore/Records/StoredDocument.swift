@@ -16,6 +16,9 @@ public struct StoredDocument: Sendable, Equatable {
   /// change.
   static let damagedFields = StoredMap([("", .null)])
 
+  /// Whether the fields could not be decoded.
+  var isDamaged: Bool { fields.encoded == nil && fields == Self.damagedFields }
+
   /// The path of the document.
   public let path: DocumentPath
   /// The time at which the document was created. Later writes keep this time. If the document is deleted and

@@ -9,41 +9,67 @@
 import ByteStore
 
 enum UTF8Check {
-  static func isValid(_ bytes: RawSpan) -> Bool {
-    var reader = ByteReader(bytes)
-    var ahead = 0
-    while true {
-      // Most text is ASCII, so skip eight ASCII bytes at a time, and then single ones.
-      while bytes.byteCount - ahead >= 8,
-        unsafe bytes.unsafeLoadUnaligned(fromByteOffset: ahead, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
-      {
-        ahead += 8
+  private static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+  @inline(__always)
+  static func isValid(_ bytes: RawSpan) -> Bool { isASCII(bytes) || isValidSequence(bytes) }
+
+  @inline(__always)
+  static func isASCII(_ bytes: RawSpan) -> Bool {
+    guard bytes.byteCount >= 8 else { return bytes.unsigned & highBits == 0 }
+    // The last word overlaps the word before it, unless the size is a multiple of eight.
+    let last = bytes.byteCount &- 8
+    var bits = unsafe bytes.uncheckedWord(at: last)
+    var offset = 0
+    while offset < last {
+      unsafe bits |= bytes.uncheckedWord(at: offset)
+      offset &+= 8
+    }
+    return bits & highBits == 0
+  }
+
+  @inline(never)
+  private static func isValidSequence(_ bytes: RawSpan) -> Bool {
+    var offset = 0
+    while offset < bytes.byteCount {
+      if bytes.byteCount &- offset >= 8 {
+        // Skip the ASCII bytes at the beginning of the word.
+        let ascii = unsafe (bytes.uncheckedWord(at: offset) & highBits).trailingZeroBitCount >> 3
+        offset &+= ascii
+        if ascii > 0 { continue }
       }
-      while ahead < bytes.byteCount, bytes.byte(at: ahead) < 0x80 { ahead += 1 }
-      guard ahead < bytes.byteCount else { return true }
-      _ = reader.skip(ahead - reader.offset)
-      guard let first = reader.uint8(), passTails(of: first, &reader) else { return false }
-      ahead = reader.offset
+      let size = characterBytes(word(of: bytes, at: offset))
+      guard size > 0 else { return false }
+      offset &+= size
     }
+    return true
   }
 
-  private static func passTails(of first: UInt8, _ reader: inout ByteReader) -> Bool {
-    switch first {
-    case 0x00...0x7F: true
-    case 0xC2...0xDF: reader.pass(0x80...0xBF)
-    case 0xE0: reader.pass(0xA0...0xBF) && reader.pass(0x80...0xBF)
-    case 0xED: reader.pass(0x80...0x9F) && reader.pass(0x80...0xBF)
-    case 0xE1...0xEF: reader.pass(0x80...0xBF) && reader.pass(0x80...0xBF)
-    case 0xF0: reader.pass(0x90...0xBF) && reader.pass(0x80...0xBF) && reader.pass(0x80...0xBF)
-    case 0xF1...0xF3: reader.pass(0x80...0xBF) && reader.pass(0x80...0xBF) && reader.pass(0x80...0xBF)
-    case 0xF4: reader.pass(0x80...0x8F) && reader.pass(0x80...0xBF) && reader.pass(0x80...0xBF)
-    default: false
+  /// Up to four bytes as a number. Zeros follow the last byte; no character of several bytes contains a zero.
+  @inline(__always)
+  private static func word(of bytes: RawSpan, at offset: Int) -> UInt32 {
+    let count = bytes.byteCount &- offset
+    guard count < 4 else {
+      return unsafe UInt32(truncatingIfNeeded: bytes.uncheckedNumber(at: offset, width: 4))
     }
+    return UInt32(truncatingIfNeeded: bytes.extracting(offset..<bytes.byteCount).unsigned)
   }
-}
 
-extension ByteReader {
-  fileprivate mutating func pass(_ range: ClosedRange<UInt8>) -> Bool {
-    uint8().map(range.contains) ?? false
+  /// The number of bytes of the first character of the word, which has the first byte in its lowest bits.
+  /// Returns 0 if there is no valid character.
+  @inline(__always)
+  private static func characterBytes(_ word: UInt32) -> Int {
+    if word & 0x80 == 0 { return 1 }
+    // E0...EF and two tails. The masked bits are 0 in a code point below U+0800, and 0x200D in a surrogate.
+    if word & 0x00C0_C0F0 == 0x0080_80E0 {
+      let bits = word & 0x0000_200F
+      return bits != 0 && bits != 0x0000_200D ? 3 : 0
+    }
+    // C0...DF and one tail. The masked bits are 0 in a code point below U+0080.
+    if word & 0x0000_C0E0 == 0x0000_80C0 { return word & 0x0000_001E != 0 ? 2 : 0 }
+    // F0...F7 and three tails. The masked bits are 0 in a code point below U+10000. F4 is followed by
+    // 80...8F, and higher first bytes are invalid.
+    guard word & 0xC0C0_C0F8 == 0x8080_80F0, word & 0x0000_3007 != 0 else { return 0 }
+    return word & 0x04 == 0 || word & 0x0000_3003 == 0 ? 4 : 0
   }
 }

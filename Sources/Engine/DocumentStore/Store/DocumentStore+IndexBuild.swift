@@ -176,7 +176,7 @@ extension DocumentStore {
   private func attempt(
     _ request: IndexBuild, _ progress: (IndexProgress) -> Bool
   ) throws(DocumentStoreError) -> Attempt {
-    let definition = request.definition
+    let definition = request.definition.planned
     let (snapshot, registered) = try byteSnapshot { [indexes] in
       indexes.state.withLock { state -> (id: UInt32, names: OrderedIndex?, isAutomatic: Bool)? in
         let isLost = state.isLost(definition)
@@ -217,42 +217,39 @@ extension DocumentStore {
     var numbers = NumberCounts()
     let ordinals = Self.ordinals(ofGroup: definition.collectionID, in: names)
     let total = Double(max(ordinals?.count ?? snapshot.count, 1))
-    var seen = 0.0
-    defer { documentsReadForIndexes.withLock { $0 += Int(seen) } }
+    var seen = 0
+    defer { documentsReadForIndexes.withLock { $0 += seen } }
     var shouldContinue = progress(IndexProgress(step: .reading, fraction: 0))
     guard shouldContinue else { return false }
     let memory = reservation()
     let shapes = indexes.shapes.table
-    var group: [UInt8] = []
-    DocumentKey.append(definition.collectionID, to: &group)
+    var reader = RecordKeys(definition, shapes.origin)
+    var keys = DocumentKeys()
     try read(snapshot, ordinals) { ordinal, key, record in
       seen += 1
       if let memory {
         do throws(DocumentStoreError) {
-          try bound(&runs, of: index, within: memory, fraction: min(seen / total, 1))
+          try bound(&runs, of: index, within: memory, fraction: min(Double(seen) / total, 1))
         } catch {
           problem = error
           return false
         }
       }
-      if seen.remainder(dividingBy: 4096) == 0 {
-        shouldContinue = progress(IndexProgress(step: .reading, fraction: min(seen / total, 1)))
+      if seen % 4096 == 0 {
+        shouldContinue = progress(IndexProgress(step: .reading, fraction: min(Double(seen) / total, 1)))
         guard shouldContinue else { return false }
       }
-      guard DocumentKey.isInGroup(group, key), let path = DocumentKey.decode(key) else { return true }
-      do throws(RecordError) {
-        let entries = try definition.entries(ofRecord: record, at: path, shapes: shapes)
-        numbers.add(entries.numbers)
-        for key in entries.keys {
-          let key = StoredKey.of(key)
-          runs.add(key.rawSpan, ordinal)
-          if StoredKey.isLong(key.rawSpan) { long += 1 }
-        }
-        return true
-      } catch {
-        problem = DocumentStoreError(error, at: path, in: self.path)
-        return false
+      guard let document = DocumentKeyParts(key, inGroup: reader.group.rawSpan) else { return true }
+      guard reader.makeKeys(of: document, record, shapes: shapes, into: &keys) else {
+        problem = undecodable(record, key, definition: definition, shapes: shapes)
+        return problem == nil
       }
+      numbers.add(keys.numbers)
+      for index in 0..<keys.count {
+        runs.add(keys[index], ordinal)
+        if StoredKey.isLong(keys[index]) { long += 1 }
+      }
+      return true
     }
     if let problem { throw problem }
     guard shouldContinue,
@@ -262,6 +259,21 @@ extension DocumentStore {
     index.longKeys = long
     index.numbers = numbers
     return true
+  }
+
+  /// The error of a record whose keys cannot be made. Nil if the document's key is invalid, too.
+  private func undecodable(
+    _ record: RawSpan, _ key: RawSpan, definition: IndexDefinition, shapes: ShapeTable
+  ) -> DocumentStoreError? {
+    guard let path = DocumentKey.decode(key) else { return nil }
+    var error = RecordError(offset: 0, expected: "values of indexed fields")
+    do throws(RecordError) {
+      _ = try definition.entries(ofRecord: record, at: path, shapes: shapes)
+      assertionFailure("a record cannot be decoded if its keys cannot be made")
+    } catch let found {
+      error = found
+    }
+    return DocumentStoreError(error, at: path, in: self.path)
   }
 
   private func publish(

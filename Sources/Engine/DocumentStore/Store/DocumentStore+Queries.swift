@@ -80,11 +80,15 @@ extension DocumentStore {
     at path: DocumentPath, _ body: (borrowing DocumentView) -> Result
   ) throws(DocumentStoreError) -> Result? {
     let key = DocumentKey.encode(path)
-    return try translatingErrors { () throws(ByteStoreError) in
-      try bytes.withValue(for: key) { record in
-        let shapes = indexes.shapes.table.bytes
-        return body(DocumentView(key: key.rawSpan, record: record, shapes: shapes.rawSpan))
-      }
+    let pooled = bytes.takeBuffer()
+    defer { bytes.recycle(pooled) }
+    let exists = try translatingErrors { () throws(ByteStoreError) in
+      try bytes.read(key, into: &pooled.buffer)
+    }
+    guard exists else { return nil }
+    let shapes = indexes.shapes.table.bytes
+    return pooled.buffer.withBytes { record in
+      body(DocumentView(key: key.rawSpan, record: record, shapes: shapes.rawSpan))
     }
   }
 
@@ -274,6 +278,10 @@ extension DocumentStore {
     _ query: StructuredQuery, _ mayRetry: Bool, missing: MissingIndex, while isWanted: () -> Bool,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
+    // Most queries are in executable form. They are not copied.
+    if case .last = query.limit {
+      return try run(query.executableForm, mayRetry, missing: missing, while: isWanted, body)
+    }
     var built: [IndexDefinition] = []
     while true {
       do throws(DocumentStoreError) {
@@ -285,6 +293,7 @@ extension DocumentStore {
     }
   }
 
+  /// The query must be in the form returned by `executableForm`.
   private func attempt<Result>(
     _ query: StructuredQuery, _ missing: MissingIndex, built: inout [IndexDefinition],
     while isWanted: () -> Bool,
@@ -303,9 +312,15 @@ extension DocumentStore {
         try rebuildNames()
         continue
       }
-      if missing == .build || missing.skipsQuery, let lost = indexes.lostIndex(of: collectionID) {
+      if view.hasLostIndexes, missing == .build || missing.skipsQuery,
+        let lost = indexes.lostIndex(of: collectionID)
+      {
         guard missing == .build, try rebuildLost(lost, while: isWanted) else { return nil }
         continue
+      }
+      let state = QueryState(snapshot: snapshot, view: view, position: position)
+      if let plan = plans.plan(for: query, view) {
+        return try execute(plan, on: state, built: built, isOfListener: missing.isOfListener, body)
       }
       let planner = QueryPlanner(
         definitions: view.indexes.map(\.definition),
@@ -338,16 +353,31 @@ extension DocumentStore {
           }
           guard error.undecodable != nil else { throw error }
         }
-      case .plan(let plan):
-        indexes.noteUse(of: plan.indexes)
-        let run = QueryRun(
-          plan, snapshot, view: view, shapes: indexes.shapes.table, storePath: path,
-          memory: missing.isOfListener ? nil : reservation())
-        defer { if !missing.isOfListener { bytes.balanceMemoryIfDue() } }
-        let result = try body(run)
-        return (result, Done(plan: plan, built: built, work: run.work, position: position))
+      case .plan(let plan, let template):
+        if let template { plans.add(template, for: query, view: view) }
+        return try execute(plan, on: state, built: built, isOfListener: missing.isOfListener, body)
       }
     }
+  }
+
+  /// The documents and indexes that a query reads, as of one commit.
+  private struct QueryState {
+    let snapshot: Snapshot
+    let view: IndexView
+    let position: UInt64
+  }
+
+  private func execute<Result>(
+    _ plan: QueryPlan, on state: QueryState, built: [IndexDefinition], isOfListener: Bool,
+    _ body: (QueryRun) throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> (result: Result, done: Done) {
+    plan.noteUse(in: indexes, state.view)
+    let run = QueryRun(
+      plan, state.snapshot, view: state.view, shapes: indexes.shapes.table, storePath: path,
+      memory: isOfListener ? nil : reservation())
+    defer { if !isOfListener { bytes.balanceMemoryIfDue() } }
+    let result = try body(run)
+    return (result, Done(plan: plan, built: built, work: run.work, position: state.position))
   }
 
   /// Maximum number of attempts to build missing indexes.
@@ -358,7 +388,21 @@ extension DocumentStore {
   func byteSnapshot<Result>(
     alongside body: () -> Result
   ) throws(DocumentStoreError) -> (Snapshot, Result) {
-    try translatingErrors { () throws(ByteStoreError) in try bytes.snapshot(alongside: body) }
+    var result: Result?
+    let snapshot = try translatingErrors { () throws(ByteStoreError) in
+      try bytes.snapshot { result = body() }
+    }
+    guard let result else { preconditionFailure("a snapshot runs the closure") }
+    return (snapshot, result)
+  }
+}
+
+extension OrderedIndex {
+  /// The number of keys in the ranges, which do not overlap.
+  func count(in ranges: [ByteRange]) throws(DocumentStoreError) -> Int {
+    var count = 0
+    for range in ranges { count += try self.count(in: range.inTree) }
+    return count
   }
 }
 
@@ -370,9 +414,7 @@ extension IndexView {
     case .names: tree = names
     case .index(let definition): tree = index(definition)?.tree ?? OrderedIndex()
     }
-    var count = 0
-    for range in access.ranges { count += try tree.count(in: range.inTree) }
-    return count
+    return try tree.count(in: access.ranges)
   }
 
   /// True if some documents in collections with this id are in nested collections.

@@ -65,6 +65,7 @@ public final class DocumentStore: Sendable {
   package let clock: any StoreClock
   let pipeline: CommitPipeline
   package let locks: TransactionLocks
+  let plans = PlanCache()
   let publications: Publications
   let live: LiveQueries
   let feedWakers = Locked<[WeakWaker]>([])

@@ -48,9 +48,12 @@ public final class StoreSnapshot: Sendable {
   private static func pinned<Result>(
     _ store: DocumentStore, alongside body: () -> Result
   ) throws(DocumentStoreError) -> (Snapshot, Result) {
-    try translatingErrors { () throws(ByteStoreError) in
-      try store.bytes.pinnedSnapshot(alongside: body)
+    var result: Result?
+    let snapshot = try translatingErrors { () throws(ByteStoreError) in
+      try store.bytes.pinnedSnapshot { result = body() }
     }
+    guard let result else { preconditionFailure("a snapshot runs the closure") }
+    return (snapshot, result)
   }
 
   /// Releases the pinned data. Later reads fail.
@@ -140,6 +143,7 @@ public final class StoreSnapshot: Sendable {
   ) throws(DocumentStoreError) -> Result {
     if checks { try query.check() }
     let collectionID = query.scope.collectionID
+    let query = query.executableForm
     var isIndexUnbuildable = false
     while true {
       let state = try opened()
@@ -150,6 +154,9 @@ public final class StoreSnapshot: Sendable {
         scanMax: store.options.scanMax,
         count: { access throws(DocumentStoreError) in try view.count(access) })
       do throws(DocumentStoreError) {
+        if let plan = store.plans.plan(for: query, view) {
+          return try execute(plan, state.snapshot, view: view, body)
+        }
         switch try planner.decide(query) {
         case .needs(let definitions):
           let unbuildable = state.unbuildable + store.indexes.unbuildable(in: collectionID)
@@ -159,19 +166,27 @@ public final class StoreSnapshot: Sendable {
           }
           // The query may not need the undecodable record, so it runs without the index.
           isIndexUnbuildable = try !make(definitions, state)
-        case .plan(let plan):
-          store.indexes.noteUse(of: plan.indexes)
-          defer { store.bytes.balanceMemoryIfDue() }
-          return try body(
-            QueryRun(
-              plan, state.snapshot, view: view, shapes: store.indexes.shapes.table, storePath: store.path,
-              memory: store.reservation()))
+        case .plan(let plan, let template):
+          if let template { store.plans.add(template, for: query, view: view) }
+          return try execute(plan, state.snapshot, view: view, body)
         }
       } catch {
         // A damaged index page loses no data, because the index can be rebuilt from the documents.
         guard case .corrupted = error, dropUnreadable() else { throw error }
       }
     }
+  }
+
+  private func execute<Result>(
+    _ plan: QueryPlan, _ snapshot: Snapshot, view: IndexView,
+    _ body: (QueryRun) throws(DocumentStoreError) -> Result
+  ) throws(DocumentStoreError) -> Result {
+    plan.noteUse(in: store.indexes, view)
+    defer { store.bytes.balanceMemoryIfDue() }
+    return try body(
+      QueryRun(
+        plan, snapshot, view: view, shapes: store.indexes.shapes.table, storePath: store.path,
+        memory: store.reservation()))
   }
 
   /// Builds missing indexes. Returns false if a record of the collection cannot be decoded, or if an index is

@@ -3,6 +3,7 @@
 extension StoredMap {
   /// The value at a path; nil if the field is absent or a parent is not a map.
   public subscript(path: StoredFieldPath) -> StoredValue? {
+    if let encoded { return encoded.value(at: path) }
     var map = self
     for name in path.names.dropLast() {
       guard case .map(let inner) = map[name] else { return nil }

@@ -1,0 +1,54 @@
+// The keys of one document in one index.
+
+import ByteStore
+
+/// Sorted keys in the stored form of trees. No key occurs twice. The next document reuses the buffers.
+struct DocumentKeys: ~Copyable {
+  var numbers = NumberBits()
+  /// The keys one after another.
+  var buffer = KeyBuffer()
+  private var keys: [Range<Int>] = []
+  private var start = 0
+
+  init() {}
+
+  var count: Int { keys.count }
+
+  subscript(index: Int) -> RawSpan {
+    @_lifetime(borrow self)
+    borrowing get { buffer.bytes.extracting(keys[index]) }
+  }
+
+  /// Sorts the keys if they may be out of order, because some were truncated.
+  mutating func sort() {
+    guard keys.count > 1, keys.contains(where: { $0.count > StoredKey.keptBytes }) else { return }
+    keys = Self.sorted(keys, of: buffer.bytes)
+  }
+
+  private static func sorted(_ keys: [Range<Int>], of bytes: RawSpan) -> [Range<Int>] {
+    keys.sorted { bytes.extracting($0).precedes(bytes.extracting($1)) }
+  }
+
+  mutating func removeAll() {
+    numbers = NumberBits()
+    buffer.removeAll()
+    keys.removeAll(keepingCapacity: true)
+  }
+
+  /// Begins a key. The caller appends the key's bytes to the buffer, and then calls `end` or `abandon`.
+  mutating func begin() { start = buffer.count }
+
+  mutating func end() {
+    if buffer.count - start > StoredKey.keptBytes { shorten() }
+    keys.append(start..<buffer.count)
+  }
+
+  mutating func abandon() { buffer.truncate(to: start) }
+
+  @inline(never)
+  private mutating func shorten() {
+    let digest = ContentDigest.sha256(of: buffer.bytes.extracting(start..<buffer.count))
+    buffer.truncate(to: start + StoredKey.keptBytes)
+    buffer.append(copying: Array(digest.prefix(StoredKey.digestBytes)).rawSpan)
+  }
+}
