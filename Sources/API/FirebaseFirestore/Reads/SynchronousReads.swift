@@ -28,7 +28,7 @@ extension DocumentReference {
   public func read<T: Decodable>(
     as type: T.Type, decoder: Firestore.Decoder = Firestore.Decoder(), source: FirestoreSource = .default
   ) throws -> T {
-    // The same as `read(source:)` and `data(as:)`, without a snapshot.
+    // Decodes the record directly, because a snapshot would only be created to be freed again.
     let viewed = try readNow(source)
     return try decoder.decodeRecord(type, viewed.record, reference: self, times: .none)
   }

@@ -61,7 +61,8 @@ struct FieldNameKey: BitwiseCopyable {
 /// and released for every name of every document.
 @safe
 final class ShapeSlots: @unchecked Sendable {
-  // Why `@unchecked Sendable` is correct: nothing changes after `init`.
+  // Why `@unchecked Sendable` is correct: no property and no byte behind the pointers changes after `init`,
+  // and only `deinit` frees the memory.
 
   let id: Int
   let names: [String]
