@@ -58,16 +58,22 @@ package final class ShapedRecords: Sendable {
     return ids
   }
 
-  /// The keys that a change from one document to another removes from an index and adds to it.
+  /// The keys that a change from one document to another removes from an index, in key order, and then those
+  /// that it adds to it.
   package static func keys(
     from before: StoredDocument, to after: StoredDocument, in definition: IndexDefinition
   ) -> [(key: [UInt8], isAdded: Bool)] {
     let change = IndexChanges.Change(
       path: after.path, key: DocumentKey.encode(after.path), before: .document(before), after: after)
     var keys: [(key: [UInt8], isAdded: Bool)] = []
-    KeyChanges([change], definition).forEach { entry, key in keys.append((Array(copying: key), entry.isAdded))
+    KeyChanges([change], definition).forEach { entry, key in
+      keys.append((Array(copying: key), entry.isAdded))
     }
-    return keys
+    // Decoded values give the keys of an array's elements in the order of the array.
+    return keys.sorted { left, right in
+      left.isAdded == right.isAdded
+        ? left.key.lexicographicallyPrecedes(right.key) : right.isAdded
+    }
   }
 }
 
