@@ -113,6 +113,43 @@ import Testing
     #expect(shapes.stored?.shapes.map(\.id) == [0])
   }
 
+  // MARK: Tables
+
+  @Test func tablesThatGrowHaveTheShapesOfTablesMadeAtOnce() {
+    let shapes = empty()
+    var early: ShapeTable?
+    for number in 0..<200 {
+      for _ in 0..<2 { _ = shapes.id(of: map("a", "field \(number)", "z")) }
+      if number % 3 == 0 { _ = shapes.snapshot }
+      if number == 99 { early = shapes.table }
+    }
+    let grown = shapes.table
+    let whole = ShapeTable(grown.shapes, origin: nil)
+    #expect(grown.shapes.count == 200)
+    #expect(names(in: grown, ids: 0..<300) == names(in: whole, ids: 0..<300))
+    #expect(names(in: grown, ids: 0..<201).last == .some(nil))
+    #expect(
+      early.map { names(in: $0, ids: 0..<200) } == names(in: whole, ids: 0..<100)
+        + Array(repeating: nil, count: 100))
+    let lost = (0..<200).filter { number in
+      let names = ["a", "field \(number)", "z"]
+      let hash = names.reduce(0) { $0 &+ FieldNameKey($1).hash }
+      return shapes.snapshot.candidate(count: 3, hash: hash)?.id != number
+    }
+    #expect(lost == [])
+  }
+
+  /// The names of each shape, read from the table's bytes; nil without a shape.
+  private func names(in table: ShapeTable, ids: Range<Int>) -> [[String]?] {
+    let bytes = ShapeBytes(table.bytes.rawSpan)
+    return ids.map { id in
+      let place = bytes.place(of: id)
+      guard place > 0 else { return nil }
+      let count = bytes.count(place)
+      return (0..<count).map { bytes.name($0, place, count: count).string ?? "" }
+    }
+  }
+
   // MARK: Definitions
 
   private func shape(_ definition: [UInt8]) -> Shape? { Shape(id: 513, definition: definition.rawSpan) }

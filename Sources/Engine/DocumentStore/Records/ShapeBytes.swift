@@ -1,6 +1,6 @@
 // All shapes of a database in one byte array, which views of documents can borrow.
 //
-//   bytes := count:u32 place:u32{count} shape*          by id; place 0 means no shape
+//   bytes := count:u32 place:u32{count} shape*          places by id; place 0 means no shape
 //   shape := count:u32 end:u32{count} name*             names sorted by bytes, ends from the first
 //
 // In front of each shape, as u32, is Firestore's size of its names, or 0 if a name may exceed a limit.

@@ -42,8 +42,9 @@ package final class ShapeDictionary: Sendable {
     var nextID: Int?
     /// A small hash table of the name hashes of maps that occurred once.
     var recent: [UInt64] = []
-    /// Created on demand.
+    /// Created on demand. Lacks the shapes in `newShapes`.
     var snapshot: ShapeSnapshot?
+    var newShapes: [Shape] = []
   }
 
   private let state = Locked(State())
@@ -63,10 +64,13 @@ package final class ShapeDictionary: Sendable {
   /// All shapes at this moment.
   var snapshot: ShapeSnapshot {
     state.withLock { state in
-      if let snapshot = state.snapshot { return snapshot }
-      let snapshot = ShapeSnapshot(
-        ShapeTable(state.shapes, origin: origin), version: versions.load(ordering: .relaxed))
+      if state.newShapes.isEmpty, let snapshot = state.snapshot { return snapshot }
+      let version = versions.load(ordering: .relaxed)
+      let snapshot =
+        state.snapshot?.adding(state.newShapes, all: state.shapes, version: version)
+        ?? ShapeSnapshot(ShapeTable(state.shapes, origin: origin), version: version)
       state.snapshot = snapshot
+      state.newShapes.removeAll()
       return snapshot
     }
   }
@@ -238,6 +242,6 @@ extension ShapeDictionary.State {
     count += 1
     nameBytes += shape.nameBytes
     definitionBytes += Batch.bytes(ofPutOf: shape.definition.count, for: Shape.key(shape.id))
-    snapshot = nil
+    if snapshot != nil { newShapes.append(shape) }
   }
 }

@@ -135,19 +135,32 @@ final class ShapeSnapshot: Sendable {
   private let index: [UInt16]
   private let mask: Int
 
-  init(_ table: ShapeTable, version: Int) {
-    self.table = table
-    self.version = version
+  convenience init(_ table: ShapeTable, version: Int) {
     var size = 8
     while size < 2 * table.shapes.count { size *= 2 }
-    mask = size - 1
-    var index = [UInt16](repeating: 0, count: size)
-    for case let shape? in table.shapes {
+    self.init(
+      table, version: version, index: [UInt16](repeating: 0, count: size),
+      adding: table.shapes.compactMap { $0 })
+  }
+
+  private init(_ table: ShapeTable, version: Int, index: [UInt16], adding new: [Shape]) {
+    self.table = table
+    self.version = version
+    mask = index.count - 1
+    var index = index
+    for shape in new {
       var place = Self.place(shape.slots.hash) & mask
       while index[place] != 0 { place = (place + 1) & mask }
       index[place] = UInt16(shape.id + 1)
     }
     self.index = index
+  }
+
+  /// This snapshot with new shapes. `all` are its shapes and the new ones.
+  func adding(_ new: [Shape], all: [Shape?], version: Int) -> ShapeSnapshot {
+    let table = table.adding(new, all: all)
+    guard 2 * all.count <= index.count else { return ShapeSnapshot(table, version: version) }
+    return ShapeSnapshot(table, version: version, index: index, adding: new)
   }
 
   private static func place(_ hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> 20) }

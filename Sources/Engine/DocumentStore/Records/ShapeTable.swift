@@ -4,8 +4,8 @@
 
 import ByteStore
 
-/// The field names of a map.
-struct Shape: Sendable {
+/// The field names of a map. An object, so that a copy of all shapes is cheap: a new shape makes one.
+final class Shape: Sendable {
   static let namesMax = 256
   static let nameBytesMax = 16 << 10
 
@@ -56,7 +56,7 @@ struct Shape: Sendable {
   }
 
   /// Nil if the bytes are not a valid definition.
-  init?(id: Int, definition: RawSpan) {
+  convenience init?(id: Int, definition: RawSpan) {
     guard let (count, start) = definition.varint(at: 0, before: definition.byteCount),
       (1...Self.namesMax).contains(count)
     else { return nil }
@@ -87,6 +87,8 @@ struct ShapeTable: Sendable {
   /// Identifies the database. All tables of a database share one origin.
   final class Origin: Sendable {}
 
+  private static let placesMin = 16
+
   /// By id.
   let shapes: [Shape?]
   /// The shapes as `ShapeBytes`, for views.
@@ -94,23 +96,49 @@ struct ShapeTable: Sendable {
   let origin: Origin?
 
   init(_ shapes: [Shape?], origin: Origin?) {
+    self.init(shapes, Self.emptyBytes(places: shapes.count), adding: shapes.compactMap { $0 }, origin)
+  }
+
+  private init(_ shapes: [Shape?], _ bytes: [UInt8], adding new: [Shape], _ origin: Origin?) {
     self.shapes = shapes
     self.origin = origin
-    var bytes: [UInt8] = []
-    bytes.append(littleEndian: UInt32(shapes.count))
-    bytes.append(contentsOf: repeatElement(0, count: 4 * shapes.count))
-    for case let shape? in shapes {
-      bytes.append(littleEndian: UInt32(shape.slots.areUserNames ? shape.slots.nameSize : 0))
-      bytes.overwrite(UInt32(bytes.count), at: 4 + 4 * shape.id)
-      bytes.append(littleEndian: UInt32(shape.names.count))
-      var end = 0
-      for name in shape.names {
-        end += name.utf8.count
-        bytes.append(littleEndian: UInt32(end))
-      }
-      for name in shape.names { bytes.append(contentsOf: name.utf8) }
-    }
+    var bytes = bytes
+    bytes.reserveCapacity(bytes.count + new.reduce(0) { $0 + Self.bytes(of: $1) })
+    for shape in new { Self.append(shape, to: &bytes) }
     self.bytes = bytes
+  }
+
+  /// This table with new shapes. `all` are its shapes and the new ones. Copies the bytes of the known shapes,
+  /// instead of making them again for each new shape.
+  func adding(_ new: [Shape], all: [Shape?]) -> ShapeTable {
+    guard all.count <= places else { return ShapeTable(all, origin: origin) }
+    return ShapeTable(all, bytes, adding: new, origin)
+  }
+
+  private var places: Int { ShapeBytes(bytes.rawSpan).number(at: 0) }
+
+  /// The bytes of a table without shapes, in which about half of the places are for shapes to come.
+  private static func emptyBytes(places count: Int) -> [UInt8] {
+    var places = placesMin
+    while places < count + count / 2 { places *= 2 }
+    var bytes: [UInt8] = []
+    bytes.append(littleEndian: UInt32(places))
+    bytes.append(contentsOf: repeatElement(0, count: 4 * places))
+    return bytes
+  }
+
+  private static func bytes(of shape: Shape) -> Int { 8 + 4 * shape.names.count + shape.nameBytes }
+
+  private static func append(_ shape: Shape, to bytes: inout [UInt8]) {
+    bytes.append(littleEndian: UInt32(shape.slots.areUserNames ? shape.slots.nameSize : 0))
+    bytes.overwrite(UInt32(bytes.count), at: 4 + 4 * shape.id)
+    bytes.append(littleEndian: UInt32(shape.names.count))
+    var end = 0
+    for name in shape.names {
+      end += name.utf8.count
+      bytes.append(littleEndian: UInt32(end))
+    }
+    for name in shape.names { bytes.append(contentsOf: name.utf8) }
   }
 }
 
