@@ -55,6 +55,24 @@ import Testing
     #expect(wrong == [])
   }
 
+  @Test func aDocumentWithEncodedFieldsIsReadAsARecord() throws {
+    var rng = SeededRNG(seed: 35)
+    var wrong: [String] = []
+    for _ in 0..<200 {
+      let bytes = randomRecord(&rng)
+      let record = DocumentRecord(try StoredDocument(path: place, encoded: bytes, shapes: .empty))
+      let decoded = try StoredDocument(path: place, record: bytes)
+      guard case .record(let map) = record.fields else {
+        wrong.append("the fields are decoded: \(bytes.hexadecimal)")
+        continue
+      }
+      var faults = differences(map, decoded.fields)
+      if record.document != decoded { faults.append("the document is \(record.document)") }
+      wrong += faults.map { "\($0): \(bytes.hexadecimal)" }
+    }
+    #expect(wrong == [])
+  }
+
   /// How a map of a record differs from its decoded form.
   private func differences(_ map: RecordMap, _ fields: StoredMap) -> [String] {
     let found = RecordFields(map)

@@ -42,6 +42,18 @@ import Testing
     try store.checkInvariants()
   }
 
+  @Test func documentsOfTheFeedStayEncoded() throws {
+    let store = try SimulatedStore().store
+    let consumer = try store.feedConsumer("a")
+    try store.commit([set("a", 1)])
+    guard case .written(let document)? = try consumer.read().first?.changes.first?.outcome else {
+      Issue.record("the feed lacks the document")
+      return
+    }
+    #expect(document.fields.record != nil)
+    #expect(document == (try store.document(at: path("rooms", "a"))))
+  }
+
   @Test func aPositionSurvivesOpeningsAndPowerLosses() throws {
     var machine = try SimulatedStore()
     let consumer = try machine.store.feedConsumer("a")

@@ -94,7 +94,7 @@ enum FeedFormat {
     case writtenWithMuchElse: return FeedChange(path: path, outcome: .writtenWithMuchElse)
     case written:
       guard let recordBytes = reader.uint32(), let record = reader.array(Int(recordBytes)),
-        let document = try? StoredDocument(path: path, record: record.rawSpan, shapes: shapes)
+        let document = try? StoredDocument(path: path, encoded: record, shapes: shapes)
       else { return nil }
       return FeedChange(path: path, outcome: .written(document))
     default: return nil

@@ -14,6 +14,16 @@ extension StoredMap {
   }
 }
 
+extension StoredDocument {
+  /// The document of a record. Its fields stay encoded, so accesses decode only what they need.
+  init(path: DocumentPath, encoded record: [UInt8], shapes: ShapeTable) throws(RecordError) {
+    let head = try RecordCodec.decodeHead(record.rawSpan)
+    self.init(
+      path: path, createTime: head.createTime, updateTime: head.updateTime,
+      fields: StoredMap(try CheckedRecord(record, shapes)))
+  }
+}
+
 extension CheckedRecord: EncodedFields {
   /// The bytes of the fields.
   var fields: Range<Int> { fieldsStart..<bytes.count }

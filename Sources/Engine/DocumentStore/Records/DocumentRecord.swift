@@ -63,7 +63,12 @@ package struct DocumentRecord: Sendable {
   package var fields: Fields {
     switch content {
     case .record(let record): .record(RecordMap(record, record.fieldsStart..<record.bytes.count))
-    case .document(let document): .stored(document.fields)
+    case .document(let document):
+      if let record = document.fields.record {
+        .record(RecordMap(record, record.fields))
+      } else {
+        .stored(document.fields)
+      }
     }
   }
 

@@ -201,7 +201,7 @@ extension CommitBody {
   }
 }
 
-/// A commit of the writer, decoded for the indexes and listeners of a reader.
+/// A commit of the writer, read for the indexes and listeners of a reader. Documents stay encoded.
 private struct FollowedCommit {
   private let commit: CommitBody
   private let store: DocumentStore
@@ -245,22 +245,18 @@ private struct FollowedCommit {
     var recordBytes = 0
     if case .put(_, _, let value) = operation {
       recordBytes = value.count
-      after = document(path, commit.bytes.rawSpan.extracting(value))
+      after = document(path, Array(commit.bytes[value]))
       if after == nil { throw damage("a record of \(path)", "bytes that do not decode") }
     }
     let record = try store.bytes.value(for: key)
-    let before = record.flatMap { document(path, $0.rawSpan) }
+    let before = record.flatMap { document(path, $0) }
     return CommitChange(
       path: path, key: key, before: before, isBeforeKnown: (record == nil) == (before == nil), after: after,
       recordBytes: recordBytes)
   }
 
-  private func document(_ path: DocumentPath, _ record: RawSpan) -> StoredDocument? {
-    do throws(RecordError) {
-      return try StoredDocument(path: path, record: record, shapes: store.layer.shapes.table)
-    } catch {
-      return nil
-    }
+  private func document(_ path: DocumentPath, _ record: [UInt8]) -> StoredDocument? {
+    try? StoredDocument(path: path, encoded: record, shapes: store.layer.shapes.table)
   }
 
   private func damage(_ expected: String, _ found: String) -> ByteStoreError {
