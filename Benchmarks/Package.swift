@@ -64,6 +64,8 @@ let package = Package(
       dependencies: [
         .product(name: "DocumentStore", package: "Dugout"),
         .product(name: "FirebaseFirestore", package: "Dugout"),
+        .product(name: "Ballcap", package: "Dugout"),
+        .product(name: "OfflineSync", package: "Dugout"),
         .target(name: "SampleDocuments"),
         .target(name: "InstructionCounts"),
       ],

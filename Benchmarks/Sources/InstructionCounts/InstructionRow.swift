@@ -16,6 +16,11 @@ package enum InstructionRow: String, CaseIterable, Sendable {
   case setCodable = "setData-Codable"
   case readCodable = "read(as:)"
   case readDictionary = "data()"
+  case storeGet = "W21-store"
+  case viewGet = "W21-view"
+  case watchedCommit = "W16"
+  case ballcapRead = "Ballcap-read"
+  case ballcapSave = "Ballcap-save"
 
   package var name: String { rawValue }
 
@@ -35,6 +40,11 @@ package enum InstructionRow: String, CaseIterable, Sendable {
     case .setCodable: "WriteBatch.setData of a Codable struct, without the commit"
     case .readCodable: "a get as a Codable struct"
     case .readDictionary: "a get as a dictionary"
+    case .storeGet: "a get of a decoded document from the store"
+    case .viewGet: "a get of a decoded document through the local view"
+    case .watchedCommit: "W1 beside 1,000 live queries that it does not concern"
+    case .ballcapRead: "a get as a Ballcap document"
+    case .ballcapSave: "Batch.save of a Ballcap document, without the commit"
     }
   }
 }

@@ -29,8 +29,11 @@ struct Instructions {
     case "prepare": try stores.create()
     case "reads":
       try EngineReads(stores).run()
+      try LayerCalls(stores).views()
       try PublicCalls(stores).run()
-    case "writes": try EngineWrites(stores).run()
+    case "writes":
+      try EngineWrites(stores).run()
+      try LayerCalls(stores).watchedCommits()
     default: throw Failure("there is no task \(words[0])")
     }
   }

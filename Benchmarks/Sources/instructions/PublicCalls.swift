@@ -1,4 +1,4 @@
-// Gets and writes through FirebaseFirestore, with structs and with dictionaries.
+// Gets and writes through FirebaseFirestore, with structs and with dictionaries, and then through Ballcap.
 
 import FirebaseFirestore
 import Foundation
@@ -16,6 +16,7 @@ struct PublicCalls {
     let firestore = try Firestore.open(at: stores.readStore)
     try gets(firestore)
     try writes(firestore)
+    try LayerCalls(stores).ballcap(firestore)
   }
 
   private func gets(_ firestore: Firestore) throws {

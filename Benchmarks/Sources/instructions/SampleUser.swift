@@ -6,7 +6,7 @@ import SampleDocuments
 /// The sample document as an app would declare it. `SampleFields` of the benchmarks has the same fields, but
 /// it is generic. Decoding a generic struct takes more instructions, which are not the decoder's own.
 struct SampleUser: Codable {
-  struct Address: Codable {
+  struct Address: Codable, Equatable {
     var city: String
     var country: String
     var street: String
