@@ -135,7 +135,7 @@ extension ByteStore {
   /// the size that the commit adds to the log, so the reserve becomes complete even if no background task
   /// grows it.
   private static func growthMax(for group: [Batch]) -> UInt64 {
-    4 << 20 + group.reduce(0) { $0 + 2 * UInt64($1.body.count) }
+    4 << 20 + group.reduce(0) { $0 + 2 * UInt64($1.bodyBytes) }
   }
 
   private func lacksMuchReserve(for group: [Batch], _ writer: Writer) -> Bool {
