@@ -259,8 +259,8 @@ extension ByteStore {
   }
 
   /// Whether enough data has been removed since the disk became full that a flush would free space.
-  func flushWouldFreeSpace(_ writer: Writer) -> Bool {
-    guard let before = writer.liveBytesWhenFull else { return false }
+  func flushWouldFreeSpace(liveBytesBefore before: UInt64?) -> Bool {
+    guard let before else { return false }
     let now = liveBytes
     return now < before && before - now >= min(before / 4, 1 << 20)
   }

@@ -85,14 +85,15 @@ extension ByteStore {
     var wouldFreeSpace: Bool
   }
 
-  func flushDebt(_ writer: Writer) -> FlushDebt {
+  /// `writer` is not changed. As a value, it would be copied for every commit.
+  func flushDebt(_ writer: inout Writer) -> FlushDebt {
     FlushDebt(
       logBytes: writer.logBytes, logs: writer.manifest.logs.count,
-      wouldFreeSpace: flushWouldFreeSpace(writer))
+      wouldFreeSpace: flushWouldFreeSpace(liveBytesBefore: writer.liveBytesWhenFull))
   }
 
   /// Whether the store needs a flush, for example because enough log has accumulated.
-  var isFlushDue: Bool { isFlushDue(for: writer.withLock { flushDebt($0) }) }
+  var isFlushDue: Bool { isFlushDue(for: writer.withLock { flushDebt(&$0) }) }
 
   /// Whether `debt` or the state of the checkpoint makes a flush due. Does not wait for the writer's lock.
   func isFlushDue(for debt: FlushDebt) -> Bool {
