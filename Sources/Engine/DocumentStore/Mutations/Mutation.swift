@@ -152,15 +152,12 @@ public struct Mutation: Sendable, Equatable {
       after = (base?.fields ?? StoredMap()).replacing(mask.paths, from: fields)
     }
     let results = transforms.map { $0.apply(to: &after, at: time) }
-    let updateTime = base.flatMap { $0.fields == after ? $0.updateTime : nil } ?? updated ?? time
-    let document = StoredDocument(
-      path: path, createTime: created(base, at: time), updateTime: updateTime, fields: after)
+    let document = StoredDocument(path, after, replacing: base, at: time, updated: updated ?? time)
     return Outcome(document: document, transformResults: results)
   }
 
   private func created(_ base: StoredDocument?, at time: StoredTimestamp) -> StoredTimestamp {
-    // The times of an unreadable record are lost, so the document counts as created now.
-    base.flatMap { $0.createTime == .unreadable ? nil : $0.createTime } ?? time
+    StoredDocument.created(base, at: time)
   }
 
   // MARK: Records
@@ -227,6 +224,25 @@ public struct Mutation: Sendable, Equatable {
     let document = StoredDocument(
       path: path, createTime: times.created, updateTime: updateTime, fields: fields)
     return Outcome(document: document, transformResults: results)
+  }
+}
+
+extension StoredDocument {
+  /// The document after a change of `base`, which keeps the update time of `base` if no field changes.
+  init(
+    _ path: DocumentPath, _ fields: StoredMap, replacing base: StoredDocument?, at time: StoredTimestamp,
+    updated: StoredTimestamp
+  ) {
+    var updateTime = updated
+    if let base, base.fields == fields { updateTime = base.updateTime }
+    self.init(
+      path: path, createTime: Self.created(base, at: time), updateTime: updateTime, fields: fields)
+  }
+
+  fileprivate static func created(_ base: StoredDocument?, at time: StoredTimestamp) -> StoredTimestamp {
+    // The times of an unreadable record are lost, so the document counts as created now.
+    guard let base, base.createTime != .unreadable else { return time }
+    return base.createTime
   }
 }
 
