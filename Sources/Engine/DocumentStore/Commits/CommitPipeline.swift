@@ -142,8 +142,8 @@ final class CommitPipeline: Sendable {
     var resolved = Resolved()
     resolved.changes.reserveCapacity(request.targets.count)
     var hasNone = false
-    for number in request.places.indices {
-      let place = request.places[number]
+    for number in request.writes.indices {
+      let place = request.writes[number].place
       guard place == resolved.changes.count else {
         let updated = resolved.changes[place].updateTime(at: time)
         resolved.changes[place].after = try request.document(

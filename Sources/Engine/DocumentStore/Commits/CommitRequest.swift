@@ -17,17 +17,22 @@ struct CommitRequest: Sendable {
     var isWrittenAgain = false
   }
 
+  /// What the request knows of a mutation.
+  struct Write: Sendable {
+    /// The index of the target.
+    let place: Int
+    /// The new fields of the whole document; nil if the mutation has none.
+    let record: CheckedRecord?
+  }
+
   /// The mutations as they were given.
   let mutations: [Mutation]
-  /// For each mutation, the record with the new fields of the whole document; nil if there is none.
-  private var records: [CheckedRecord?] = []
+  private(set) var writes: [Write] = []
   /// The reads of a transaction, which must still hold when it commits.
   let reads: TransactionReads?
   /// Nil means the store's default durability.
   let durability: StoreDurability?
   private(set) var targets: [Target] = []
-  /// For each mutation, the index of its target.
-  private(set) var places: [Int] = []
   private(set) var bytes = 0
 
   /// Checks the mutations and encodes their fields. Without shapes, the fields stay as they are. `hash` is
@@ -39,8 +44,7 @@ struct CommitRequest: Sendable {
     self.mutations = mutations
     self.durability = durability
     self.reads = reads
-    records.reserveCapacity(mutations.count)
-    places.reserveCapacity(mutations.count)
+    writes.reserveCapacity(mutations.count)
     targets.reserveCapacity(mutations.count)
     var known = TargetTable(mutations.count)
     var transformCounts: [Int] = []
@@ -75,8 +79,7 @@ struct CommitRequest: Sendable {
           transformCounts[place] += transforms
           try unsafe DocumentLimits.check(transforms: transformCounts[place], of: mutation.pointee.path)
         }
-        places.append(place)
-        records.append(record)
+        writes.append(Write(place: place, record: record))
       }
     }
   }
@@ -106,7 +109,7 @@ extension CommitRequest {
     after number: Int, on base: StoredDocument?, at time: StoredTimestamp, updated: StoredTimestamp,
     shapes: ShapeDictionary
   ) throws(DocumentStoreError) -> StoredDocument? {
-    let record = records[number]
+    let record = writes[number].record
     return try unsafe mutations.withUnsafeBufferPointer { mutations throws(DocumentStoreError) in
       let mutation = unsafe mutations.baseAddress! + number
       if let record, unsafe mutation.pointee.isReplacement {

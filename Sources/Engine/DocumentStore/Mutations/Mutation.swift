@@ -136,14 +136,14 @@ public struct Mutation: Sendable, Equatable {
         if let outcome = outcome(patch, base, times: times, at: time) { return outcome }
       }
       after = fields
-    case .patch(let fields, let mask, _):
+    case .patch(let fields, let mask, let transforms):
       if let base, let shapes, let record = base.fields.record, shapes.owns(record.shapes) {
         let times = Times(created: created(base, at: time), updated: updated ?? time)
-        if let outcome = outcome(replacing: fields, mask, of: record, base: base, times: times)
-          ?? outcome(computing: mask, of: record, base: base, times: times, at: time)
-        {
-          return outcome
-        }
+        let scalar =
+          transforms.isEmpty
+          ? outcome(replacing: fields, mask, of: record, base: base, times: times)
+          : outcome(computing: mask, of: record, base: base, times: times, at: time)
+        if let scalar { return scalar }
         if var patch = RecordPatch(base.fields, shapes) {
           patch.copy(mask.paths, from: fields)
           if let outcome = outcome(patch, base, times: times, at: time) { return outcome }
@@ -168,17 +168,24 @@ public struct Mutation: Sendable, Equatable {
     var updated: StoredTimestamp
   }
 
-  /// The outcome of a patch that replaces scalars of a record. Nil for other patches.
+  /// The outcome of a patch without transforms that replaces scalars of a record. Nil for other patches.
   private func outcome(
     replacing fields: StoredMap, _ mask: FieldMask, of record: CheckedRecord, base: StoredDocument,
     times: Times
   ) -> Outcome? {
-    guard fields.count == mask.paths.count, !mask.isEmpty, transforms.isEmpty else { return nil }
+    guard fields.count == mask.paths.count, !mask.isEmpty else { return nil }
     let entries = fields.entries
-    for place in entries.indices {
-      let names = mask.paths[place].names
-      guard names.count == 1, names[0].isSameUTF8(as: entries[place].name) else { return nil }
+    // Use the buffer, because reading an array element would retain and release its name and value.
+    let areReplaced = unsafe entries.withUnsafeBufferPointer { entries in
+      for place in entries.indices {
+        let names = mask.paths[place].names
+        guard names.count == 1, unsafe names[0].isSameUTF8(as: entries.name(at: place).pointee) else {
+          return false
+        }
+      }
+      return true
     }
+    guard areReplaced else { return nil }
     return outcome(replacing: entries, of: record, base: base, times: times, results: [])
   }
 
