@@ -117,11 +117,12 @@ struct CommitEncoder {
   ) -> [Put] {
     guard feed.isActive else { return [] }
     var entries: [FeedFormat.Change] = []
-    for (change, record) in zip(changes, records) {
+    for place in changes.indices {
+      let change = changes[place]
       // Reserved documents are not part of the feed.
       guard !change.path.isReserved else { continue }
       var entry: FeedFormat.Change = (change.key, nil)
-      if let record, let times = change.timesAfter {
+      if let record = records[place], let times = change.timesAfter {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(change.recordBytes)
         bytes.appendHead(created: times.created, updated: times.updated)
@@ -138,10 +139,15 @@ struct CommitEncoder {
 }
 
 extension CommitChange {
+  fileprivate struct Times {
+    var created: StoredTimestamp
+    var updated: StoredTimestamp
+  }
+
   /// The times of the new document.
-  fileprivate var timesAfter: (created: StoredTimestamp, updated: StoredTimestamp)? {
+  fileprivate var timesAfter: Times? {
     guard let created = after?.createTime, let updated = after?.updateTime else { return nil }
-    return (created, updated)
+    return Times(created: created, updated: updated)
   }
 }
 
