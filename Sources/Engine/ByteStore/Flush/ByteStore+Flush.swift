@@ -113,7 +113,9 @@ extension ByteStore {
   /// Whether a new checkpoint is needed even though the amount of log does not require it. The current
   /// checkpoint may have unreadable pages, which a commit needed or which were rebuilt in memory. It may also
   /// lack later changes of the upper layer.
-  private var needsCheckpoint: Bool { hasUnreadablePages || state.withLock { $0.hasUpperLayerChanges } }
+  private var needsCheckpoint: Bool {
+    table.isRebuilt.withLock { $0 } || state.withLock { $0.needsLostPage || $0.hasUpperLayerChanges }
+  }
 
   private var hasUnreadablePages: Bool {
     table.isRebuilt.withLock { $0 } || state.withLock { $0.needsLostPage }
