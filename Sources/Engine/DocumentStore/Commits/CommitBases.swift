@@ -54,8 +54,8 @@ struct CommitReader: Sendable {
 
     /// Whether a commit that leaves this document may change nothing.
     func mayEqual(_ after: StoredDocument?) -> Bool {
-      guard let document else { return isKnown && after == nil }
-      return after.map { $0.updateTime == document.updateTime } ?? false
+      guard let updateTime = document?.updateTime else { return isKnown && after == nil }
+      return after?.updateTime == updateTime
     }
   }
 

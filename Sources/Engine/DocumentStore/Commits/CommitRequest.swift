@@ -90,14 +90,17 @@ struct CommitRequest: Sendable {
     _ mutation: UnsafePointer<Mutation>, _ shapes: ShapeDictionary
   ) -> CheckedRecord? {
     switch unsafe mutation.pointee.change {
-    case .set(let fields, _), .place(let fields, _, _): fields.recordWithinLimits(shapes)
+    case .set(let fields, _): fields.recordWithinLimits(shapes)
+    case .place(let fields, _, _): fields.recordWithinLimits(shapes)
     case .patch, .delete, .verify: nil
     }
   }
 
   private static func transformCount(_ mutation: UnsafePointer<Mutation>) -> Int {
     switch unsafe mutation.pointee.change {
-    case .set(_, let transforms), .patch(_, _, let transforms): transforms.count
+    // Cases that share a binding would copy their contents.
+    case .set(_, let transforms): transforms.count
+    case .patch(_, _, let transforms): transforms.count
     case .delete, .verify, .place: 0
     }
   }

@@ -248,8 +248,8 @@ extension StoredDocument {
 
   fileprivate static func created(_ base: StoredDocument?, at time: StoredTimestamp) -> StoredTimestamp {
     // The times of an unreadable record are lost, so the document counts as created now.
-    guard let base, base.createTime != .unreadable else { return time }
-    return base.createTime
+    guard let created = base?.createTime, created != .unreadable else { return time }
+    return created
   }
 }
 
