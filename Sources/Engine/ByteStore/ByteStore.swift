@@ -154,7 +154,7 @@ package final class ByteStore: Sendable {
     /// Wakes the waiting thread if the group is full. If the thread whose commit filled the group reaches
     /// `finish` first, that thread leads instead.
     func wakeWaitingLeader() {
-      if let waitingLeader, groupWaitPolicy.isComplete(queue.count) { waitingLeader.signal.wake() }
+      if let waitingLeader, groupWaitPolicy.isComplete(queue.count) { waitingLeader.signal?.wake() }
     }
 
     /// Whether no thread is leading and no thread is about to lead.
@@ -163,7 +163,7 @@ package final class ByteStore: Sendable {
     mutating func stopLeading() {
       isLeading = false
       // A thread that has not called `finish()` yet checks whether it should lead when it gets there.
-      queue.first(where: \.isAwaited)?.signal.wake()
+      queue.first(where: \.isAwaited)?.signal?.wake()
     }
 
     mutating func groupEnded(hasRotated: Bool) {
@@ -233,7 +233,9 @@ package final class ByteStore: Sendable {
 
     /// The number of log bytes that an open would replay.
     var logBytes: UInt64 {
-      manifest.logs.reduce(log?.end ?? lengthOfLastLog) { $0 + ($1.end?.length ?? 0) }
+      var bytes = log?.end ?? lengthOfLastLog
+      for index in manifest.logs.indices { bytes += manifest.logs[index].end?.length ?? 0 }
+      return bytes
     }
 
     /// The length of the last log if that log was not closed cleanly. The manifest does not record where such

@@ -64,6 +64,21 @@ import Testing
 
   // MARK: Bytes
 
+  @Test(arguments: [0xFE, 0xFF, 0xFFFE, 0xFFFF])
+  func tablesOfTreesAreAsWideAsTheirLongestNumberNeeds(length: Int) throws {
+    let shapes = empty()
+    for place in [0, 1, 2, 0, 1, 2] {
+      var values = [StoredValue](repeating: .string("short"), count: 3)
+      values[place] = .string(String(repeating: "x", count: length))
+      let inner = StoredMap(zip(["a", "b", "c"], values).map { ($0, $1) })
+      let fields = StoredMap([("array", .array(values)), ("map", .map(inner)), ("z", .integer(7))])
+      let record = record(fields, shapes)
+      // A reader refuses numbers that are wider than necessary.
+      let checked = try CheckedRecord(record.bytes, record.shapes)
+      #expect(StoredMap(checked) == fields)
+    }
+  }
+
   @Test func recordsFollowTheGrammarInWhicheverOrderFieldsAreWritten() throws {
     let seed: UInt64 = 4711
     var rng = SeededRNG(seed: seed)

@@ -32,13 +32,15 @@ final class Ticket {
   let durability: Durability
   let note: (any CommitNote)?
   let body: CommitBody
-  /// Signalled when the outcome is known, or when a leader is needed.
-  let signal = Signal()
   /// Whether a thread waits for the ticket in `finish`.
   var isAwaited = false
+  /// Signalled when the outcome is known, or when a leader is needed. Nil until a thread sleeps.
+  private(set) var signal: Signal?
   /// The fingerprint of each operation's key, and the key's ordinal if the key existed before the group.
   var targets: [KeyDirectory.Target] = []
-  var outcome: Result<SequenceNumber, ByteStoreError>?
+  private(set) var outcome: Result<SequenceNumber, ByteStoreError>?
+  /// Whether the outcome is known.
+  private(set) var isDecided = false
   /// The commits that must succeed before this commit can. They are released when the outcome of this commit
   /// is known.
   var dependencies: [Ticket]
@@ -58,12 +60,25 @@ final class Ticket {
     body = CommitBody(trusted: batch.body)
   }
 
+  func decide(_ outcome: Result<SequenceNumber, ByteStoreError>) {
+    self.outcome = outcome
+    isDecided = true
+  }
+
+  /// The signal of a thread that is about to sleep. Most commits need none.
+  func signalForSleep() -> Signal {
+    if let signal { return signal }
+    let new = Signal()
+    signal = new
+    return new
+  }
+
   /// Whether the commit has failed permanently.
   var isRefused: Bool { mark.load(ordering: .acquiring) }
 
   func refuse() { mark.store(true, ordering: .releasing) }
 
-  var hasRefusedDependency: Bool { dependencies.contains(where: \.isRefused) }
+  var hasRefusedDependency: Bool { !dependencies.isEmpty && dependencies.contains(where: \.isRefused) }
 }
 
 extension Ticket {
@@ -81,7 +96,7 @@ extension ByteStore {
     _ batch: Batch, durability: Durability = .synced, note: (any CommitNote)? = nil
   ) throws(ByteStoreError) -> SequenceNumber {
     guard !isForked else { throw .forked(directory: path) }
-    throttle(forBytes: batch.body.count)
+    throttle(forBytes: batch.bodyBytes)
     return try finish(try enqueue(batch, durability: durability, note: note))
   }
 
@@ -118,16 +133,18 @@ extension ByteStore {
   package func finish(_ pending: PendingCommit) throws(ByteStoreError) -> SequenceNumber {
     guard !isForked else { throw .forked(directory: path) }
     let ticket = pending.ticket
-    state.withLock { _ in ticket.isAwaited = true }
     while true {
-      let turn = state.withLock(
-        wokenBy: ticket.signal, when: { ticket.outcome != nil || $0.needsLeader }
-      ) { state in takeTurn(ticket, &state) }
+      let turn = state.withLock { state in
+        ticket.isAwaited = true
+        return takeTurn(ticket, &state)
+      }
       switch turn {
       case .done(let outcome): return try outcome.get()
       case .lead: lead(nextGroup())
-      case .waitForGroup(let waitNanoseconds):
-        if waitForGroup(ticket, waitNanoseconds) { lead(nextGroup()) }
+      case .sleep(let signal):
+        state.withLock(wokenBy: signal, when: { ticket.isDecided || $0.needsLeader }) { _ in }
+      case .waitForGroup(let waitNanoseconds, let signal):
+        if waitForGroup(ticket, signal, nanoseconds: waitNanoseconds) { lead(nextGroup()) }
       }
     }
   }
@@ -187,18 +204,21 @@ extension ByteStore {
   private enum Turn {
     case done(Result<SequenceNumber, ByteStoreError>)
     case lead
+    /// The thread should sleep until the outcome is known or a leader is needed.
+    case sleep(Signal)
     /// The thread should wait for its group to fill, for at most this number of nanoseconds.
-    case waitForGroup(UInt64)
+    case waitForGroup(UInt64, Signal)
   }
 
   private func takeTurn(_ ticket: Ticket, _ state: inout State) -> Turn {
-    if let outcome = ticket.outcome { return .done(outcome) }
+    if ticket.isDecided, let outcome = ticket.outcome { return .done(outcome) }
+    guard state.needsLeader else { return .sleep(ticket.signalForSleep()) }
     // In a test that schedules all threads itself, no thread waits for its group to fill.
     let waits = state.waitingLeader == nil && !options.maintenance.isSimulated
     let waitNanoseconds = waits ? state.groupWaitPolicy.waitNanoseconds(with: state.queue.count) : 0
     guard waitNanoseconds == 0 else {
       state.waitForGroup(ticket)
-      return .waitForGroup(waitNanoseconds)
+      return .waitForGroup(waitNanoseconds, ticket.signalForSleep())
     }
     if state.waitingLeader != nil { state.groupWaitPolicy.waitEnded(groupSize: state.queue.count) }
     state.startLeading()
@@ -207,16 +227,16 @@ extension ByteStore {
 
   /// Waits for the group to fill. Returns true if this thread is now the leader, and false if another thread
   /// is leading the group or has already led it.
-  private func waitForGroup(_ ticket: Ticket, _ waitNanoseconds: UInt64) -> Bool {
+  private func waitForGroup(_ ticket: Ticket, _ signal: Signal, nanoseconds: UInt64) -> Bool {
     state.withLock(
-      wokenBy: ticket.signal, within: waitNanoseconds,
+      wokenBy: signal, within: nanoseconds,
       when: {
         $0.waitingLeader !== ticket || $0.groupWaitPolicy.isComplete($0.queue.count) || $0.queue.isEmpty
       }
     ) { state in
       guard state.waitingLeader === ticket else { return false }
       // A failure in another thread has already decided the outcome of all commits.
-      guard ticket.outcome == nil else {
+      guard !ticket.isDecided else {
         state.stopWaitingForGroup()
         return false
       }
@@ -229,14 +249,17 @@ extension ByteStore {
   /// Takes as many commits from the queue as fit in one write.
   private func nextGroup() -> [Ticket] {
     state.withLock { state in
-      // A failure in another thread has already decided the outcome of all commits.
-      guard !state.queue.isEmpty else { return [] }
-      var bytes = 0
-      let group = state.queue.prefix { ticket in
-        bytes += ticket.batch.body.count
-        return bytes <= Self.groupBytesMax
+      // If the queue is empty, a failure in another thread has already decided the outcome of all commits.
+      var (count, bytes) = (0, 0)
+      while count < state.queue.count {
+        bytes += state.queue[count].batch.bodyBytes
+        guard bytes <= Self.groupBytesMax || count == 0 else { break }
+        count += 1
       }
-      let count = max(group.count, 1)
+      guard count < state.queue.count else {
+        defer { state.queue = [] }
+        return state.queue
+      }
       defer { state.queue.removeFirst(count) }
       return Array(state.queue.prefix(count))
     }
@@ -254,7 +277,7 @@ extension ByteStore {
       let before = writer.log?.header.number
       let result = log(&group, &refused, writer: &writer)
       if let header = writer.log?.header, header.number != before { report.newLog = header }
-      let debt = flushDebt(writer)
+      let debt = flushDebt(&writer)
       noteLogBytes(debt.logBytes)
       guard options.maintenance.isAutomatic else { return (result, nil as UInt64?, false, debt) }
       return (result, requestRecycledLog(&writer), writer.claimReserveGrowth(), debt)
@@ -264,13 +287,14 @@ extension ByteStore {
     report.end = platform.clock.monotonicNanoseconds()
     let logNanoseconds = report.end &- start
     if case .success = result { table.apply(group.map(\.applied), options.upperLayer) }
+    var sleepers: [Signal] = []
     let recycledLog = state.withLock { state in
-      for (ticket, error) in refused { ticket.outcome = .failure(error) }
+      for (ticket, error) in refused { ticket.decide(.failure(error)) }
       switch result {
       case .success:
         for ticket in group {
           sequence = sequence.next
-          ticket.outcome = .success(sequence)
+          ticket.decide(.success(sequence))
           report.note(ticket, &state)
         }
       case .failure(let failure): fail(group, failure, state: &state)
@@ -280,12 +304,11 @@ extension ByteStore {
         tickets.count, queued: state.queue.count, syncNanoseconds: needsSync ? logNanoseconds : nil)
       state.groupEnded(hasRotated: report.newLog != nil)
       state.stopLeading()
+      for ticket in tickets { if let signal = ticket.signal { sleepers.append(signal) } }
       return startRecycledLog(wanted, &state)
     }
-    for ticket in tickets {
-      ticket.dependencies = []
-      ticket.signal.wake()
-    }
+    for ticket in tickets where !ticket.dependencies.isEmpty { ticket.dependencies = [] }
+    for signal in sleepers { signal.wake() }
     state.wakeAll()
     if report.isNoteworthy(recorder) { send(report, group) }
     if let measures {
@@ -306,6 +329,7 @@ extension ByteStore {
     var group: [Ticket] = []
     var refused: [(Ticket, ByteStoreError)] = []
     var newKeys = 0
+    group.reserveCapacity(tickets.count)
     for ticket in tickets {
       guard !ticket.hasRefusedDependency else {
         ticket.refuse()
@@ -340,7 +364,7 @@ extension ByteStore {
     let all = group.map(\.batch)
     let result = Result { () throws(WriteFailure) in
       if writer.log?.hasRoom(for: all) != true { try makeRoom(for: all, &writer) }
-      try append(group, &writer)
+      try append(group, all, writer: &writer)
     }
     guard case .failure(.refused(let cause)) = result, cause.isOutOfSpace,
       group.contains(where: { $0.batch.isRemovalOnly })
@@ -351,7 +375,7 @@ extension ByteStore {
       if writer.log?.hasRoom(for: removals, usingReserve: true) != true {
         try rotate(for: removals, .removal, writer: &writer)
       }
-      try append(group, &writer)
+      try append(group, removals, writer: &writer)
     }
   }
 
@@ -371,12 +395,14 @@ extension ByteStore {
     group = kept
   }
 
-  private func append(_ group: [Ticket], _ writer: inout Writer) throws(WriteFailure) {
+  private func append(
+    _ group: [Ticket], _ batches: [Batch], writer: inout Writer
+  ) throws(WriteFailure) {
     let needsSync = group.contains { $0.durability == .synced }
     // The manifest records the end of the log before, so that no reader shows less of it because of the mark.
     if !writer.isMarkedForAppends { writer.isMarkedForAppends = readerLock?.set(.appends) ?? true }
     do throws(SystemFailure) {
-      try writer.log!.append(group.map(\.batch))
+      try writer.log!.append(batches)
       // Maintenance syncs the log as well. It has to wait for its turn, however, which can take long if one
       // leader directly follows another.
       let isDue = needsSync || writer.log!.isSyncDue
@@ -391,7 +417,7 @@ extension ByteStore {
     case .refused(let cause):
       for ticket in group {
         ticket.refuse()
-        ticket.outcome = .failure(.system(cause))
+        ticket.decide(.failure(.system(cause)))
       }
     case .unknown(let cause):
       guard platform.keeps(.poison) else { return fail(group, .refused(cause), state: &state) }
@@ -403,11 +429,11 @@ extension ByteStore {
       }
       for ticket in group + state.queue {
         ticket.refuse()
-        ticket.outcome = .failure(end)
+        ticket.decide(.failure(end))
         // Dependencies are released ticket by ticket. Otherwise, the release of the last commit of a long
         // dependency chain would recursively release all earlier commits.
         ticket.dependencies = []
-        ticket.signal.wake()
+        ticket.signal?.wake()
       }
       state.queue = []
     }

@@ -91,7 +91,7 @@ extension ByteStore {
         .commitSlow, .warning,
         fields: [
           .init("seconds", .nanoseconds(report.slowestNanoseconds)), .init("commits", .count(group.count)),
-          .init("bytes", .count(group.reduce(0) { $0 + $1.batch.body.count })),
+          .init("bytes", .count(group.reduce(0) { $0 + $1.batch.bodyBytes })),
         ])
     }
   }
@@ -111,7 +111,7 @@ extension ByteStore {
     var bytes = 0
     for ticket in group where !ticket.isRefused {
       succeeded += 1
-      bytes += ticket.batch.body.count
+      bytes += ticket.batch.bodyBytes
       measures.time(.commit, nanoseconds: report.end &- ticket.createdNanoseconds)
     }
     if succeeded > 0 {

@@ -119,7 +119,7 @@ extension ByteStore {
   /// that size. Each log is larger than the previous one, because a rotation makes a commit wait for several
   /// syncs.
   func capacity(for group: [Batch], previousLength: UInt64) -> UInt64 {
-    let bytes = group.reduce(0) { $0 + UInt64($1.body.count) }
+    let bytes = group.reduce(0) { $0 + UInt64($1.bodyBytes) }
     let wanted = max(options.logBytesMin, 4 * previousLength, 16 * bytes)
     let least = LogWriter.capacity(for: group, contextBytes: contextBytesMax)
     return max(least, min(wanted, options.logBytesMax))

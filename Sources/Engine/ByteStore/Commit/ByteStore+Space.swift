@@ -135,7 +135,7 @@ extension ByteStore {
   /// the size that the commit adds to the log, so the reserve becomes complete even if no background task
   /// grows it.
   private static func growthMax(for group: [Batch]) -> UInt64 {
-    4 << 20 + group.reduce(0) { $0 + 2 * UInt64($1.body.count) }
+    4 << 20 + group.reduce(0) { $0 + 2 * UInt64($1.bodyBytes) }
   }
 
   private func lacksMuchReserve(for group: [Batch], _ writer: Writer) -> Bool {
@@ -259,8 +259,8 @@ extension ByteStore {
   }
 
   /// Whether enough data has been removed since the disk became full that a flush would free space.
-  func flushWouldFreeSpace(_ writer: Writer) -> Bool {
-    guard let before = writer.liveBytesWhenFull else { return false }
+  func flushWouldFreeSpace(liveBytesBefore before: UInt64?) -> Bool {
+    guard let before else { return false }
     let now = liveBytes
     return now < before && before - now >= min(before / 4, 1 << 20)
   }

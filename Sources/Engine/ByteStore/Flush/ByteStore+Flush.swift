@@ -85,14 +85,15 @@ extension ByteStore {
     var wouldFreeSpace: Bool
   }
 
-  func flushDebt(_ writer: Writer) -> FlushDebt {
+  /// `writer` is not changed. As a value, it would be copied for every commit.
+  func flushDebt(_ writer: inout Writer) -> FlushDebt {
     FlushDebt(
       logBytes: writer.logBytes, logs: writer.manifest.logs.count,
-      wouldFreeSpace: flushWouldFreeSpace(writer))
+      wouldFreeSpace: flushWouldFreeSpace(liveBytesBefore: writer.liveBytesWhenFull))
   }
 
   /// Whether the store needs a flush, for example because enough log has accumulated.
-  var isFlushDue: Bool { isFlushDue(for: writer.withLock { flushDebt($0) }) }
+  var isFlushDue: Bool { isFlushDue(for: writer.withLock { flushDebt(&$0) }) }
 
   /// Whether `debt` or the state of the checkpoint makes a flush due. Does not wait for the writer's lock.
   func isFlushDue(for debt: FlushDebt) -> Bool {
@@ -112,7 +113,9 @@ extension ByteStore {
   /// Whether a new checkpoint is needed even though the amount of log does not require it. The current
   /// checkpoint may have unreadable pages, which a commit needed or which were rebuilt in memory. It may also
   /// lack later changes of the upper layer.
-  private var needsCheckpoint: Bool { hasUnreadablePages || state.withLock { $0.hasUpperLayerChanges } }
+  private var needsCheckpoint: Bool {
+    table.isRebuilt.withLock { $0 } || state.withLock { $0.needsLostPage || $0.hasUpperLayerChanges }
+  }
 
   private var hasUnreadablePages: Bool {
     table.isRebuilt.withLock { $0 } || state.withLock { $0.needsLostPage }

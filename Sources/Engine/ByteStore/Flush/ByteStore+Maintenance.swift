@@ -173,14 +173,16 @@ extension ByteStore {
   /// Returns the capacity of the recycled log file to prepare; nil if no file is needed or another thread is
   /// preparing one. Called by the leader, which calls `startRecycledLog` before it stops leading.
   func requestRecycledLog(_ writer: inout Writer) -> UInt64? {
-    guard let log = writer.log, !writer.isFreeingSpace, log.end > log.header.capacity / 2 else { return nil }
+    guard let end = writer.log?.end, let capacity = writer.log?.header.capacity, !writer.isFreeingSpace,
+      end > capacity / 2
+    else { return nil }
     switch writer.recycledLog {
     case .none: break
     case .inProgress where !platform.keeps(.oneRecycledLogAtATime): break
     case .inProgress, .ready, .failed: return nil
     }
     writer.recycledLog = .inProgress
-    return capacity(for: [], previousLength: log.header.capacity)
+    return self.capacity(for: [], previousLength: capacity)
   }
 
   /// Marks the preparation of the recycled log file as running, so that a close waits for it. Returns nil if

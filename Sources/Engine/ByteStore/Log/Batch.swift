@@ -10,7 +10,9 @@ package struct Batch: Sendable {
   package let stamp: UInt64
   package private(set) var count = 0
   private var puts = 0
-  package private(set) var body: [UInt8]
+  /// The encoded operations, and behind them zeros for operations that were announced.
+  private var buffer: [UInt8]
+  private(set) var bodyBytes = CommitBody.prefixBytes
   /// The earlier lookups of the first operations, with `KeyLookup.none` for an operation without one.
   private(set) var lookups: [KeyLookup] = []
 
@@ -19,11 +21,12 @@ package struct Batch: Sendable {
   /// because the body stays in memory with the commit.
   package init(stamp: UInt64 = 0, bytes: Int = 0) {
     self.stamp = stamp
-    body = []
-    body.reserveCapacity(min(CommitBody.prefixBytes + bytes, LogFormat.frameBodyBytesMax))
-    body.append(littleEndian: stamp)
-    body.append(littleEndian: UInt32(0))
+    buffer = [UInt8](repeating: 0, count: min(CommitBody.prefixBytes + bytes, LogFormat.frameBodyBytesMax))
+    unsafe buffer.withUnsafeMutableBytes { unsafe $0.storeBytes(of: stamp.littleEndian, as: UInt64.self) }
   }
+
+  /// The encoded operations.
+  package var body: [UInt8] { bodyBytes == buffer.count ? buffer : Array(buffer[..<bodyBytes]) }
 
   package mutating func put(_ value: [UInt8], for key: [UInt8]) throws(ByteStoreError) {
     try put(value.rawSpan, for: key)
@@ -44,14 +47,15 @@ package struct Batch: Sendable {
     guard valueBytes <= Self.valueBytesMax else {
       throw .tooLarge(what: "A value", limit: Self.valueBytesMax, found: valueBytes)
     }
-    try makeRoom(for: Self.bytes(ofPutOf: valueBytes, for: key))
+    try add(Self.bytes(ofPutOf: valueBytes, for: key)) { room in
+      room.append(CommitBody.putTag)
+      room.append(littleEndian: UInt16(key.count))
+      room.append(littleEndian: UInt32(valueBytes))
+      room.append(key.rawSpan)
+      room.append(head)
+      room.append(value)
+    }
     puts += 1
-    // The tag and both sizes have seven bytes together.
-    let sizes = UInt64(key.count) << 8 | UInt64(valueBytes) << 24
-    body.append(lowest: 7, of: UInt64(CommitBody.putTag) | sizes)
-    body.append(contentsOf: key)
-    if head.byteCount > 0 { body.append(copying: head) }
-    body.append(copying: value)
     note(lookup)
   }
 
@@ -59,10 +63,11 @@ package struct Batch: Sendable {
     _ key: [UInt8], lookup: KeyLookup = .none
   ) throws(ByteStoreError) {
     try check(key)
-    try makeRoom(for: Self.bytes(ofRemovalOf: key))
-    body.append(CommitBody.removeTag)
-    body.append(littleEndian: UInt16(key.count))
-    body.append(contentsOf: key)
+    try add(Self.bytes(ofRemovalOf: key)) { room in
+      room.append(CommitBody.removeTag)
+      room.append(littleEndian: UInt16(key.count))
+      room.append(key.rawSpan)
+    }
     note(lookup)
   }
 
@@ -75,7 +80,7 @@ package struct Batch: Sendable {
 
   /// Whether the batch has room for one more put.
   package func hasRoom(forPutOf value: [UInt8], for key: [UInt8]) -> Bool {
-    body.count + Self.bytes(ofPutOf: value.count, for: key) <= LogFormat.frameBodyBytesMax
+    bodyBytes + Self.bytes(ofPutOf: value.count, for: key) <= LogFormat.frameBodyBytesMax
   }
 
   /// The encoded size of a put with a value of `valueBytes` bytes.
@@ -99,11 +104,60 @@ package struct Batch: Sendable {
     }
   }
 
-  private mutating func makeRoom(for bytes: Int) throws(ByteStoreError) {
-    try Self.check(bytes: body.count - CommitBody.prefixBytes + bytes)
+  /// Adds an operation of `bytes` bytes, which `write` appends.
+  @inline(__always)
+  private mutating func add(_ bytes: Int, _ write: (inout Room) -> Void) throws(ByteStoreError) {
+    try Self.check(bytes: bodyBytes - CommitBody.prefixBytes + bytes)
     count += 1
+    let (start, end) = (bodyBytes, bodyBytes + bytes)
+    if buffer.count < end { buffer.append(zeros: end - buffer.count) }
     let number = UInt32(truncatingIfNeeded: count).littleEndian
-    // The prefix has room for the number after the stamp.
-    unsafe body.withUnsafeMutableBytes { unsafe $0.storeBytes(of: number, toByteOffset: 8, as: UInt32.self) }
+    unsafe buffer.withUnsafeMutableBytes { buffer in
+      // The prefix has room for the number after the stamp.
+      unsafe buffer.storeBytes(of: number, toByteOffset: 8, as: UInt32.self)
+      var room = unsafe Room(UnsafeMutableRawBufferPointer(rebasing: buffer[start..<end]))
+      write(&room)
+      room.checkFilled()
+    }
+    bodyBytes = end
+  }
+
+  /// The bytes of one operation.
+  ///
+  /// Bounds: each append checks the room that is left. The room lies in an array that lends it for the time
+  /// of `add`.
+  @safe
+  private struct Room {
+    private var next: UnsafeMutableRawPointer
+    private let end: UnsafeMutableRawPointer
+
+    init(_ buffer: UnsafeMutableRawBufferPointer) {
+      guard let start = buffer.baseAddress else { preconditionFailure("an operation is not empty") }
+      unsafe next = start
+      unsafe end = start + buffer.count
+    }
+
+    @inline(__always)
+    mutating func append(_ span: RawSpan) {
+      let bytes = span.byteCount
+      precondition(unsafe bytes <= end - next, "an operation has the size that was computed")
+      unsafe span.withUnsafeBytes { source in
+        if let start = source.baseAddress { unsafe next.copyMemory(from: start, byteCount: bytes) }
+      }
+      unsafe next += bytes
+    }
+
+    @inline(__always)
+    mutating func append(_ byte: UInt8) { append(littleEndian: byte) }
+
+    @inline(__always)
+    mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(littleEndian value: Integer) {
+      precondition(
+        unsafe MemoryLayout<Integer>.size <= end - next, "an operation has the size that was computed")
+      unsafe next.storeBytes(of: value.littleEndian, as: Integer.self)
+      unsafe next += MemoryLayout<Integer>.size
+    }
+
+    func checkFilled() { precondition(unsafe next == end, "an operation has the size that was computed") }
   }
 }

@@ -127,22 +127,29 @@ package struct FrameHeader: Equatable {
   }
 
   package func encode(into bytes: inout [UInt8], file id: RandomID, offset: UInt64, broken: Rule? = nil) {
-    let start = bytes.count
-    bytes.append(contentsOf: [UInt8(ascii: "D"), UInt8(ascii: "G"), UInt8(ascii: "F"), kind.rawValue])
-    bytes.append(littleEndian: UInt32(bodyBytes))
-    bytes.append(littleEndian: sequence.value)
-    bytes.append(littleEndian: durableThrough)
-    bytes.append(littleEndian: bodyCRC)
-    var checksum = Checksum(file: id, offset: offset, broken: broken)
-    checksum.update(bytes.rawSpan.extracting(droppingFirst: start))
-    bytes.append(littleEndian: checksum.value)
+    let magic = Self.magic | UInt64(kind.rawValue) << 24
+    var words = (
+      (magic | UInt64(UInt32(bodyBytes)) << 32).littleEndian, sequence.value.littleEndian,
+      durableThrough.littleEndian, UInt64(bodyCRC).littleEndian
+    )
+    // The last word has the checksum of all bytes before it as its second half.
+    let checked = LogFormat.frameHeaderBytes - 4
+    unsafe withUnsafeMutableBytes(of: &words) { words in
+      var checksum = Checksum(file: id, offset: offset, broken: broken)
+      unsafe checksum.update(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: words[..<checked])))
+      unsafe words.storeBytes(of: checksum.value.littleEndian, toByteOffset: checked, as: UInt32.self)
+      unsafe bytes.append(contentsOf: words)
+    }
   }
+
+  /// "DGF".
+  private static let magic: UInt64 = 0x0046_4744
 
   /// Decodes the header at the start of `bytes`; nil if these bytes were not written for this position.
   package init?(decoding bytes: RawSpan, file id: RandomID, offset: UInt64, broken: Rule? = nil) {
     var reader = ByteReader(bytes)
     // The magic is compared first, because the search for later frames visits millions of offsets.
-    guard let word = reader.uint32(), word & 0x00FF_FFFF == 0x0046_4744,
+    guard let word = reader.uint32(), UInt64(word & 0x00FF_FFFF) == Self.magic,
       let kind = Kind(rawValue: UInt8(word >> 24)),
       let bodyBytes = reader.uint32(), bodyBytes <= UInt32(LogFormat.frameBodyBytesMax),
       let sequence = reader.uint64(), let durableThrough = reader.uint64(),

@@ -83,7 +83,7 @@ struct LogWriter {
   /// that is not 0.
   static func groupBytes(_ bodies: [Batch], contextBytes: Int = 0) -> Int {
     let context = contextBytes > 0 ? frameBytes(contextBytes) : 0
-    let frames = bodies.reduce(context) { $0 + frameBytes($1.body.count) }
+    let frames = bodies.reduce(context) { $0 + frameBytes($1.bodyBytes) }
     return frames.roundedUp(toMultipleOf: LogFormat.pageBytes)
   }
 
@@ -112,7 +112,7 @@ struct LogWriter {
   /// marker. The space reserved for removals counts as room only if `usingReserve` is true.
   func hasRoom(for group: [Batch], usingReserve: Bool = false) -> Bool {
     let reserve = usingReserve ? 0 : Self.reserveBytes(ofCapacity: header.capacity)
-    let bytes = Self.groupBytes(group, contextBytes: contextDue(with: group)?.body.count ?? 0)
+    let bytes = Self.groupBytes(group, contextBytes: contextDue(with: group)?.bodyBytes ?? 0)
     return nextPage + UInt64(bytes + 2 * LogFormat.pageBytes) + reserve <= header.capacity
   }
 
@@ -152,7 +152,7 @@ struct LogWriter {
     var pages: [UInt8] = []
     swap(&pages, &self.pages)
     let context = contextDue(with: group)
-    pages.reserveCapacity(Self.groupBytes(group, contextBytes: context?.body.count ?? 0))
+    pages.reserveCapacity(Self.groupBytes(group, contextBytes: context?.bodyBytes ?? 0))
     var sequence = lastSequence
     for batch in group {
       sequence = sequence.next

@@ -30,9 +30,9 @@ extension ByteStore {
   private func refuseQueue(_ state: inout State) {
     for ticket in state.queue {
       ticket.refuse()
-      ticket.outcome = .failure(.closed(directory: path))
+      ticket.decide(.failure(.closed(directory: path)))
       ticket.dependencies = []
-      ticket.signal.wake()
+      ticket.signal?.wake()
     }
     state.queue = []
   }

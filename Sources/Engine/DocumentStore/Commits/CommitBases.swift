@@ -15,24 +15,29 @@ struct CommitReader: Sendable {
   /// Reads the documents that the request builds on. An error is returned as the state of its document, and
   /// thrown only if the commit needs the document.
   func readAhead(_ request: CommitRequest) -> CommitBases {
+    var numbers = LookupNumbers()
+    let keys = keys(of: request, &numbers)
+    do throws(DocumentStoreError) {
+      let found = try translatingErrors { () throws(ByteStoreError) in try bytes.lookUp(keys) }
+      return CommitBases(found, numbers, request, in: self)
+    } catch {
+      return CommitBases(numbers, failure: error)
+    }
+  }
+
+  /// The keys of the documents that the request builds on.
+  private func keys(of request: CommitRequest, _ numbers: inout LookupNumbers) -> [KeyRequest] {
     var keys: [KeyRequest] = []
-    var bases = CommitBases()
     keys.reserveCapacity(request.targets.count)
     unsafe request.targets.withUnsafeBufferPointer { targets in
       for place in targets.indices {
         guard unsafe needsBase(targets[place], request) else { continue }
-        bases.note(lookup: keys.count, ofTarget: place)
+        numbers.note(lookup: keys.count, ofTarget: place)
         unsafe keys.append(KeyRequest(targets[place].key, hash: targets[place].hash))
       }
     }
-    bases.noteEnd(targets: request.targets.count, lookups: keys.count)
-    do throws(DocumentStoreError) {
-      let found = try translatingErrors { () throws(ByteStoreError) in try bytes.lookUp(keys) }
-      bases.add(found, request, in: self)
-    } catch {
-      bases.failure = error
-    }
-    return bases
+    numbers.noteEnd(targets: request.targets.count, lookups: keys.count)
+    return keys
   }
 
   private func needsBase(_ target: CommitRequest.Target, _ request: CommitRequest) -> Bool {
@@ -41,34 +46,49 @@ struct CommitReader: Sendable {
 
   // MARK: Resolving
 
-  /// The change of a document that has no pending state. `isCurrent` is true if the documents that were read
-  /// ahead are known to be still current.
-  func change(
-    ofTarget place: Int, _ request: CommitRequest, bases: CommitBases, isCurrent: Bool
-  ) throws(DocumentStoreError) -> CommitChange {
-    let target = request.targets[place]
-    let lookup = bases.lookup(ofTarget: place, hash: target.hash)
-    switch bases.state(ofTarget: place) {
-    case .notRead:
-      return CommitChange(target, .unknown, lookup: lookup)
-    case .absent:
-      if isCurrent { return CommitChange(target, nil, lookup: lookup) }
-    case .found(let record, let document):
-      // The commits since the read usually changed other documents. Whether this document is unchanged is
-      // found by comparing bytes, which is cheaper than checking its record again.
-      if isCurrent { return CommitChange(target, document, lookup: lookup) }
-      if try isStored(record, target.key) { return CommitChange(target, document, lookup: lookup) }
-    case .failed(let failure):
-      // A commit may have replaced the unreadable document since it was read.
-      guard let record = try record(target) else { return CommitChange(target, nil, lookup: lookup) }
-      guard let document = try? document(target, request, record: record) else { throw failure }
-      return CommitChange(target, document, lookup: lookup)
+  /// The state of a document that a commit builds on.
+  struct Base {
+    var document: StoredDocument?
+    /// False if the document was not read, because neither the commit nor an index or listener needs it.
+    var isKnown = true
+
+    /// Whether a commit that leaves this document may change nothing.
+    func mayEqual(_ after: StoredDocument?) -> Bool {
+      guard let updateTime = document?.updateTime else { return isKnown && after == nil }
+      return after?.updateTime == updateTime
     }
-    guard let record = try record(target) else { return CommitChange(target, nil, lookup: lookup) }
-    return CommitChange(target, try document(target, request, record: record), lookup: lookup)
   }
 
-  private func isStored(_ record: [UInt8], _ key: [UInt8]) throws(DocumentStoreError) -> Bool {
+  /// The state of a document that has no pending state. `isCurrent` is true if the documents that were read
+  /// ahead are known to be still current.
+  func base(
+    ofTarget place: Int, _ request: CommitRequest, bases: CommitBases, isCurrent: Bool
+  ) throws(DocumentStoreError) -> Base {
+    switch bases.state(ofTarget: place) {
+    case .notRead: return Base(isKnown: false)
+    case .absent:
+      if isCurrent { return Base() }
+    case .found(let number):
+      // The commits since the read usually changed other documents. Whether this document is unchanged is
+      // found by comparing bytes, which is cheaper than checking its record again.
+      if isCurrent { return Base(document: bases.documents[number]) }
+      if try isStored(bases.record(number), request.targets[place].key) {
+        return Base(document: bases.documents[number])
+      }
+    case .failed(let failure):
+      // A commit may have replaced the unreadable document since it was read.
+      let target = request.targets[place]
+      guard let record = try record(target) else { return Base() }
+      guard let document = try? document(target, request, record: record) else { throw failure }
+      return Base(document: document)
+    }
+    let target = request.targets[place]
+    guard let record = try record(target) else { return Base() }
+    return Base(document: try document(target, request, record: record))
+  }
+
+  private func isStored(_ record: [UInt8]?, _ key: [UInt8]) throws(DocumentStoreError) -> Bool {
+    guard let record else { return false }
     let isSame = try translatingErrors { () throws(ByteStoreError) in
       try bytes.withValue(for: key) { record.rawSpan.isSame(as: $0) }
     }
@@ -107,86 +127,110 @@ struct CommitBases {
     /// The commit does not need the document.
     case notRead
     case absent
-    case found(record: [UInt8], StoredDocument)
+    /// The number of the document's lookup.
+    case found(Int)
     case failed(DocumentStoreError)
   }
 
-  private var found = KeyLookups()
-  /// The lookup of each target, or -1 if there is none. Empty if each target has a lookup.
-  private var numbers: [Int32] = []
+  private let found: KeyLookups
+  private let numbers: LookupNumbers
   /// By lookup. Empty if no document exists.
-  private var documents: [StoredDocument?] = []
+  fileprivate let documents: [StoredDocument?]
   /// The errors of single documents, by lookup.
-  private var failures: [(lookup: Int, error: DocumentStoreError)] = []
+  private let failures: [(lookup: Int, error: DocumentStoreError)]
   /// The error of all lookups.
-  fileprivate(set) var failure: DocumentStoreError?
+  private let failure: DocumentStoreError?
 
-  func state(ofTarget place: Int) -> State {
-    guard let number = number(ofTarget: place) else { return .notRead }
-    if let failure { return .failed(failure) }
-    if let failed = failures.first(where: { $0.lookup == number }) { return .failed(failed.error) }
-    guard let record = found.values[number], let document = documents[number] else { return .absent }
-    return .found(record: record, document)
+  /// The results of lookups.
+  fileprivate init(
+    _ found: KeyLookups, _ numbers: LookupNumbers, _ request: CommitRequest, in reader: CommitReader
+  ) {
+    self.found = found
+    self.numbers = numbers
+    failure = nil
+    var failures = found.failures.map { ($0.place, DocumentStoreError($0.error)) }
+    var documents: [StoredDocument?] = []
+    if found.values.contains(where: { $0 != nil }) {
+      // Records need a table of shapes that is not older than they are.
+      let shapes = reader.layer.shapes.table
+      documents.reserveCapacity(found.values.count)
+      for place in request.targets.indices {
+        guard let number = numbers[place] else { continue }
+        var document: StoredDocument?
+        if let record = found.values[number] {
+          do throws(DocumentStoreError) {
+            document = try reader.document(request.targets[place], request, record: record, shapes: shapes)
+          } catch {
+            failures.append((number, error))
+          }
+        }
+        documents.append(document)
+      }
+    }
+    self.documents = documents
+    self.failures = failures
   }
 
+  fileprivate init(_ numbers: LookupNumbers, failure: DocumentStoreError) {
+    found = KeyLookups()
+    self.numbers = numbers
+    documents = []
+    failures = []
+    self.failure = failure
+  }
+
+  func state(ofTarget place: Int) -> State {
+    guard let number = numbers[place] else { return .notRead }
+    if let failure { return .failed(failure) }
+    if !failures.isEmpty, let failed = failures.first(where: { $0.lookup == number }) {
+      return .failed(failed.error)
+    }
+    return !documents.isEmpty && documents[number] != nil ? .found(number) : .absent
+  }
+
+  /// The record of a document, by lookup.
+  fileprivate func record(_ number: Int) -> [UInt8]? { found.values[number] }
+
   func lookup(ofTarget place: Int, hash: UInt64) -> KeyLookup {
-    guard let number = number(ofTarget: place), number < found.lookups.count else {
+    guard let number = numbers[place], number < found.lookups.count else {
       return KeyLookup(hash: hash)
     }
     return found.lookups[number]
   }
+}
 
-  private func number(ofTarget place: Int) -> Int? {
+/// The number of each target's lookup.
+private struct LookupNumbers {
+  /// By target, -1 if there is no lookup. Empty if each target has a lookup.
+  private var numbers: [Int32] = []
+
+  subscript(place: Int) -> Int? {
     guard !numbers.isEmpty else { return place }
     return numbers[place] < 0 ? nil : Int(numbers[place])
   }
 
   /// Notes the lookup of a target. Call this for the targets in order.
-  fileprivate mutating func note(lookup: Int, ofTarget place: Int) {
+  mutating func note(lookup: Int, ofTarget place: Int) {
     guard place != lookup || !numbers.isEmpty else { return }
     noteEnd(targets: place, lookups: lookup)
     numbers.append(Int32(lookup))
   }
 
   /// Notes that the targets so far have this number of lookups.
-  fileprivate mutating func noteEnd(targets: Int, lookups: Int) {
+  mutating func noteEnd(targets: Int, lookups: Int) {
     guard targets != lookups || !numbers.isEmpty else { return }
     if numbers.isEmpty { numbers = (0..<Int32(lookups)).map { $0 } }
     while numbers.count < targets { numbers.append(-1) }
   }
-
-  /// Adds the results of the lookups.
-  fileprivate mutating func add(_ found: KeyLookups, _ request: CommitRequest, in reader: CommitReader) {
-    self.found = found
-    failures = found.failures.map { ($0.place, DocumentStoreError($0.error)) }
-    guard found.values.contains(where: { $0 != nil }) else { return }
-    // Records need a table of shapes that is not older than they are.
-    let shapes = reader.layer.shapes.table
-    documents.reserveCapacity(found.values.count)
-    for place in request.targets.indices {
-      guard let number = number(ofTarget: place) else { continue }
-      var document: StoredDocument?
-      if let record = found.values[number] {
-        do throws(DocumentStoreError) {
-          document = try reader.document(request.targets[place], request, record: record, shapes: shapes)
-        } catch {
-          failures.append((number, error))
-        }
-      }
-      documents.append(document)
-    }
-  }
 }
 
 extension CommitChange {
-  /// The change of a document that a commit builds on. The commit has not changed it yet.
-  init(_ target: CommitRequest.Target, _ document: StoredDocument?, lookup: KeyLookup) {
-    self.init(path: target.path, key: target.key, before: document, isBeforeKnown: true, after: document)
-    self.lookup = lookup
-  }
-
-  fileprivate init(_ target: CommitRequest.Target, _ before: Before, lookup: KeyLookup) {
-    self.init(path: target.path, key: target.key, before: before, after: nil)
+  /// The first change of a document by a commit.
+  init(
+    _ target: CommitRequest.Target, _ base: CommitReader.Base, after: StoredDocument?, lookup: KeyLookup
+  ) {
+    self.init(
+      path: target.path, key: target.key, before: base.document, isBeforeKnown: base.isKnown, after: after)
     self.lookup = lookup
   }
 }

@@ -142,25 +142,31 @@ final class CommitPipeline: Sendable {
     var resolved = Resolved()
     resolved.changes.reserveCapacity(request.targets.count)
     var hasNone = false
-    for (number, place) in request.places.enumerated() {
-      if place == resolved.changes.count {
-        let target = request.targets[place]
-        if let pending = order.pending(target.key, hash: target.hash) {
-          resolved.dependencies.append(pending.commit)
-          let lookup = bases.lookup(ofTarget: place, hash: target.hash)
-          resolved.changes.append(CommitChange(target, pending.after, lookup: lookup))
-        } else {
-          let change = try reader.change(ofTarget: place, request, bases: bases, isCurrent: isCurrent)
-          resolved.changes.append(change)
-        }
+    for number in request.writes.indices {
+      let place = request.writes[number].place
+      guard place == resolved.changes.count else {
+        let updated = resolved.changes[place].updateTime(at: time)
+        resolved.changes[place].after = try request.document(
+          after: number, on: resolved.changes[place].after, at: time, updated: updated, shapes: layer.shapes)
+        hasNone = hasNone || resolved.changes[place].isNone
+        continue
       }
-      let updated = resolved.changes[place].updateTime(at: time)
-      let after = try request.mutations[number].outcome(
-        on: resolved.changes[place].after, at: time, updated: updated, shapes: layer.shapes
-      ).document
-      if let after, request.mutations[number].dependsOnStoredFields { try DocumentLimits.check(after) }
-      resolved.changes[place].after = after
-      hasNone = hasNone || resolved.changes[place].isNone
+      // Most documents have one mutation. Their changes are made in one step, because each copy of a change
+      // retains all of its parts.
+      let target = request.targets[place]
+      let base: CommitReader.Base
+      if let pending = order.pending(target.key, hash: target.hash) {
+        resolved.dependencies.append(pending.commit)
+        base = CommitReader.Base(document: pending.after)
+      } else {
+        base = try reader.base(ofTarget: place, request, bases: bases, isCurrent: isCurrent)
+      }
+      let updated = CommitChange.updateTime(at: time, replacing: base.document?.updateTime)
+      let after = try request.document(
+        after: number, on: base.document, at: time, updated: updated, shapes: layer.shapes)
+      let lookup = bases.lookup(ofTarget: place, hash: target.hash)
+      hasNone = hasNone || base.mayEqual(after)
+      resolved.changes.append(CommitChange(target, base, after: after, lookup: lookup))
     }
     if hasNone { resolved.changes.removeAll(where: \.isNone) }
     return resolved

@@ -17,15 +17,22 @@ struct CommitRequest: Sendable {
     var isWrittenAgain = false
   }
 
-  /// The mutations. Their new fields are encoded.
-  private(set) var mutations: [Mutation] = []
+  /// What the request knows of a mutation.
+  struct Write: Sendable {
+    /// The index of the target.
+    let place: Int
+    /// The new fields of the whole document; nil if the mutation has none.
+    let record: CheckedRecord?
+  }
+
+  /// The mutations as they were given.
+  let mutations: [Mutation]
+  private(set) var writes: [Write] = []
   /// The reads of a transaction, which must still hold when it commits.
   let reads: TransactionReads?
   /// Nil means the store's default durability.
   let durability: StoreDurability?
   private(set) var targets: [Target] = []
-  /// For each mutation, the index of its target.
-  private(set) var places: [Int] = []
   private(set) var bytes = 0
 
   /// Checks the mutations and encodes their fields. Without shapes, the fields stay as they are. `hash` is
@@ -34,42 +41,93 @@ struct CommitRequest: Sendable {
     _ mutations: [Mutation], reads: TransactionReads? = nil, durability: StoreDurability? = nil,
     hash: KeyHash = Self.hashForChecks, shapes: ShapeDictionary? = nil
   ) throws(DocumentStoreError) {
+    self.mutations = mutations
     self.durability = durability
     self.reads = reads
-    self.mutations.reserveCapacity(mutations.count)
-    places.reserveCapacity(mutations.count)
+    writes.reserveCapacity(mutations.count)
     targets.reserveCapacity(mutations.count)
     var known = TargetTable(mutations.count)
     var transformCounts: [Int] = []
     var requestBytes = 0
-    for (number, original) in mutations.enumerated() {
-      let mutation = shapes.map { original.encoded($0) } ?? original
-      // If the fields are encoded, the encoder has counted their size.
-      let size = try DocumentLimits.check(mutation)
-      bytes += size
-      if !mutation.isPlacement { requestBytes += size }
-      try DocumentLimits.checkRequest(bytes: requestBytes)
-      let key = DocumentKey.encode(mutation.path)
-      let keyHash = hash.hash(key.rawSpan)
-      let place = known.place(of: key, keyHash, in: targets)
-      if place < targets.count {
-        targets[place].isWrittenAgain = true
-      } else {
-        targets.append(Target(path: mutation.path, key: key, hash: keyHash, first: number))
+    // Use a pointer, because each access to an array element would retain all parts of the mutation.
+    try unsafe mutations.withUnsafeBufferPointer { mutations throws(DocumentStoreError) in
+      guard let first = mutations.baseAddress else { return }
+      for number in mutations.indices {
+        let mutation = unsafe first + number
+        var record: CheckedRecord?
+        if let shapes { record = unsafe Self.record(mutation, shapes) }
+        let size: Int
+        if let record, unsafe mutation.pointee.isReplacement {
+          size = try unsafe DocumentLimits.check(record, in: mutation.pointee.path)
+        } else {
+          size = try unsafe DocumentLimits.check(mutation.pointee.encoded(as: record))
+        }
+        bytes += size
+        if unsafe !mutation.pointee.isPlacement { requestBytes += size }
+        try DocumentLimits.checkRequest(bytes: requestBytes)
+        let key = unsafe DocumentKey.encode(mutation.pointee.path)
+        let keyHash = hash.hash(key.rawSpan)
+        let place = known.place(of: key, keyHash, in: targets)
+        if place < targets.count {
+          targets[place].isWrittenAgain = true
+        } else {
+          unsafe targets.append(Target(path: mutation.pointee.path, key: key, hash: keyHash, first: number))
+        }
+        let transforms = unsafe Self.transformCount(mutation)
+        if transforms > 0 {
+          while transformCounts.count < targets.count { transformCounts.append(0) }
+          transformCounts[place] += transforms
+          try unsafe DocumentLimits.check(transforms: transformCounts[place], of: mutation.pointee.path)
+        }
+        writes.append(Write(place: place, record: record))
       }
-      let transforms = mutation.transforms.count
-      if transforms > 0 {
-        while transformCounts.count < targets.count { transformCounts.append(0) }
-        transformCounts[place] += transforms
-        try DocumentLimits.check(transforms: transformCounts[place], of: mutation.path)
-      }
-      places.append(place)
-      self.mutations.append(mutation)
+    }
+  }
+
+  /// The new fields of the whole document as a record with these shapes. Nil if the mutation has no such
+  /// fields, or if they exceed a limit of documents.
+  private static func record(
+    _ mutation: UnsafePointer<Mutation>, _ shapes: ShapeDictionary
+  ) -> CheckedRecord? {
+    switch unsafe mutation.pointee.change {
+    case .set(let fields, _): fields.recordWithinLimits(shapes)
+    case .place(let fields, _, _): fields.recordWithinLimits(shapes)
+    case .patch, .delete, .verify: nil
+    }
+  }
+
+  private static func transformCount(_ mutation: UnsafePointer<Mutation>) -> Int {
+    switch unsafe mutation.pointee.change {
+    // Cases that share a binding would copy their contents.
+    case .set(_, let transforms): transforms.count
+    case .patch(_, _, let transforms): transforms.count
+    case .delete, .verify, .place: 0
     }
   }
 }
 
 extension CommitRequest {
+  /// Applies a mutation to `base`, and returns the document after it, which is within the limits.
+  func document(
+    after number: Int, on base: StoredDocument?, at time: StoredTimestamp, updated: StoredTimestamp,
+    shapes: ShapeDictionary
+  ) throws(DocumentStoreError) -> StoredDocument? {
+    let record = writes[number].record
+    return try unsafe mutations.withUnsafeBufferPointer { mutations throws(DocumentStoreError) in
+      let mutation = unsafe mutations.baseAddress! + number
+      if let record, unsafe mutation.pointee.isReplacement {
+        // Most mutations need no more than this.
+        try unsafe mutation.pointee.precondition.check(base, at: mutation.pointee.path, for: "update")
+        return unsafe StoredDocument(
+          mutation.pointee.path, StoredMap(record), replacing: base, at: time, updated: updated)
+      }
+      let encoded = unsafe mutation.pointee.encoded(as: record)
+      let after = try encoded.outcome(on: base, at: time, updated: updated, shapes: shapes).document
+      if let after, encoded.dependsOnStoredFields { try DocumentLimits.check(after) }
+      return after
+    }
+  }
+
   /// A hash function for requests without a store. Its seed is secret, too.
   static let hashForChecks = KeyHash(
     seed: RandomID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)))

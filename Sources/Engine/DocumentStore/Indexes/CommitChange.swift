@@ -45,14 +45,14 @@ struct CommitChange: Sendable {
   ) {
     self.path = path
     self.key = key
-    if !isBeforeKnown || before.map(\.isDamaged) == true {
-      self.before = .unknown
+    timeBefore = before?.updateTime
+    if let before, isBeforeKnown, !before.isDamaged {
+      self.before = .document(before)
     } else {
-      self.before = before.map { .document($0) } ?? .none
+      self.before = isBeforeKnown && before == nil ? .none : .unknown
     }
     self.after = after
     self.recordBytes = recordBytes
-    timeBefore = before?.updateTime
   }
 
   var isBeforeKnown: Bool { if case .unknown = before { false } else { true } }
@@ -78,10 +78,15 @@ struct CommitChange: Sendable {
   /// bundle whose clock was ahead of ours, and a new write must be newer than it. If an earlier mutation of
   /// this same commit placed the document, equal times are allowed.
   func updateTime(at time: StoredTimestamp) -> StoredTimestamp {
-    var new = time
-    if let old = timeBefore, old >= new { new = Self.next(old) ?? time }
-    if let placed = after?.updateTime, placed > new { new = Self.next(placed) ?? time }
-    return new
+    let new = Self.updateTime(at: time, replacing: timeBefore)
+    guard let placed = after?.updateTime, placed > new else { return new }
+    return Self.next(placed) ?? time
+  }
+
+  /// The update time of a change to a version with the time `old`.
+  static func updateTime(at time: StoredTimestamp, replacing old: StoredTimestamp?) -> StoredTimestamp {
+    guard let old, old >= time else { return time }
+    return next(old) ?? time
   }
 
   /// The time one microsecond later; nil after the last valid time.

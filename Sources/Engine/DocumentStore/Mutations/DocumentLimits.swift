@@ -102,6 +102,21 @@ package enum DocumentLimits {
     }
   }
 
+  /// Checks the size of a document whose fields are a record within all other limits. Returns the size.
+  static func check(_ record: CheckedRecord, in path: DocumentPath) throws(DocumentStoreError) -> Int {
+    // A record that a reader has checked has no size yet.
+    guard let size = record.checkedSize else {
+      return try check(Mutation.set(path, StoredMap(record)))
+    }
+    let total = FieldLimits.size(of: path) + 32 + size
+    do throws(Refusal) {
+      try require(total, documentBytesMax, "The document")
+    } catch {
+      throw error.error(in: path)
+    }
+    return total
+  }
+
   /// Checks a field path before a map is built from it. The commit checks paths only later.
   static func check(_ field: StoredFieldPath, in path: DocumentPath) throws(DocumentStoreError) {
     do throws(Refusal) { try check(field) } catch { throw error.error(in: path) }

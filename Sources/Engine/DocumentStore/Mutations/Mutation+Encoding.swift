@@ -1,17 +1,21 @@
 // Encodes the new fields of mutations, so that a commit only copies their bytes.
 
 extension Mutation {
-  /// The mutation with the new fields of a whole document as a record with these shapes. Fields beyond the
-  /// limits of documents stay as they are.
-  func encoded(_ shapes: ShapeDictionary) -> Mutation {
+  /// Whether the mutation replaces all fields and has no transforms.
+  var isReplacement: Bool {
+    if case .set(_, let transforms) = change { transforms.isEmpty } else { false }
+  }
+
+  /// The mutation with a record as the new fields of the whole document.
+  func encoded(as record: CheckedRecord?) -> Mutation {
+    guard let record else { return self }
     switch change {
-    case .set(let fields, let transforms):
-      guard let fields = fields.encoded(shapes) else { return self }
-      return Mutation(path, .set(fields, transforms), precondition: precondition)
-    case .place(let fields, let createTime, let updateTime):
-      guard let fields = fields.encoded(shapes) else { return self }
+    case .set(_, let transforms):
+      return Mutation(path, .set(StoredMap(record), transforms), precondition: precondition)
+    case .place(_, let createTime, let updateTime):
       return Mutation(
-        path, .place(fields, createTime: createTime, updateTime: updateTime), precondition: precondition)
+        path, .place(StoredMap(record), createTime: createTime, updateTime: updateTime),
+        precondition: precondition)
     case .patch, .delete, .verify:
       return self
     }
@@ -19,9 +23,9 @@ extension Mutation {
 }
 
 extension StoredMap {
-  /// The fields as a record with these shapes. Nil if they already are one, or if they exceed a limit.
-  fileprivate func encoded(_ shapes: ShapeDictionary) -> StoredMap? {
-    if let record, shapes.owns(record.shapes) { return nil }
-    return FieldsEncoder.recordWithinLimits(of: self, shapes: shapes).map { StoredMap($0) }
+  /// The fields as a record with these shapes. Nil if they exceed a limit.
+  func recordWithinLimits(_ shapes: ShapeDictionary) -> CheckedRecord? {
+    if let record, shapes.owns(record.shapes) { return record }
+    return FieldsEncoder.recordWithinLimits(of: self, shapes: shapes)
   }
 }

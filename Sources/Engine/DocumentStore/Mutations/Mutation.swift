@@ -136,14 +136,14 @@ public struct Mutation: Sendable, Equatable {
         if let outcome = outcome(patch, base, times: times, at: time) { return outcome }
       }
       after = fields
-    case .patch(let fields, let mask, _):
+    case .patch(let fields, let mask, let transforms):
       if let base, let shapes, let record = base.fields.record, shapes.owns(record.shapes) {
         let times = Times(created: created(base, at: time), updated: updated ?? time)
-        if let outcome = outcome(replacing: fields, mask, of: record, base: base, times: times)
-          ?? outcome(computing: mask, of: record, base: base, times: times, at: time)
-        {
-          return outcome
-        }
+        let scalar =
+          transforms.isEmpty
+          ? outcome(replacing: fields, mask, of: record, base: base, times: times)
+          : outcome(computing: mask, of: record, base: base, times: times, at: time)
+        if let scalar { return scalar }
         if var patch = RecordPatch(base.fields, shapes) {
           patch.copy(mask.paths, from: fields)
           if let outcome = outcome(patch, base, times: times, at: time) { return outcome }
@@ -152,15 +152,12 @@ public struct Mutation: Sendable, Equatable {
       after = (base?.fields ?? StoredMap()).replacing(mask.paths, from: fields)
     }
     let results = transforms.map { $0.apply(to: &after, at: time) }
-    let updateTime = base.flatMap { $0.fields == after ? $0.updateTime : nil } ?? updated ?? time
-    let document = StoredDocument(
-      path: path, createTime: created(base, at: time), updateTime: updateTime, fields: after)
+    let document = StoredDocument(path, after, replacing: base, at: time, updated: updated ?? time)
     return Outcome(document: document, transformResults: results)
   }
 
   private func created(_ base: StoredDocument?, at time: StoredTimestamp) -> StoredTimestamp {
-    // The times of an unreadable record are lost, so the document counts as created now.
-    base.flatMap { $0.createTime == .unreadable ? nil : $0.createTime } ?? time
+    StoredDocument.created(base, at: time)
   }
 
   // MARK: Records
@@ -171,17 +168,24 @@ public struct Mutation: Sendable, Equatable {
     var updated: StoredTimestamp
   }
 
-  /// The outcome of a patch that replaces scalars of a record. Nil for other patches.
+  /// The outcome of a patch without transforms that replaces scalars of a record. Nil for other patches.
   private func outcome(
     replacing fields: StoredMap, _ mask: FieldMask, of record: CheckedRecord, base: StoredDocument,
     times: Times
   ) -> Outcome? {
-    guard fields.count == mask.paths.count, !mask.isEmpty, transforms.isEmpty else { return nil }
+    guard fields.count == mask.paths.count, !mask.isEmpty else { return nil }
     let entries = fields.entries
-    for place in entries.indices {
-      let names = mask.paths[place].names
-      guard names.count == 1, names[0].isSameUTF8(as: entries[place].name) else { return nil }
+    // Use the buffer, because reading an array element would retain and release its name and value.
+    let areReplaced = unsafe entries.withUnsafeBufferPointer { entries in
+      for place in entries.indices {
+        let names = mask.paths[place].names
+        guard names.count == 1, unsafe names[0].isSameUTF8(as: entries.name(at: place).pointee) else {
+          return false
+        }
+      }
+      return true
     }
+    guard areReplaced else { return nil }
     return outcome(replacing: entries, of: record, base: base, times: times, results: [])
   }
 
@@ -227,6 +231,25 @@ public struct Mutation: Sendable, Equatable {
     let document = StoredDocument(
       path: path, createTime: times.created, updateTime: updateTime, fields: fields)
     return Outcome(document: document, transformResults: results)
+  }
+}
+
+extension StoredDocument {
+  /// The document after a change of `base`, which keeps the update time of `base` if no field changes.
+  init(
+    _ path: DocumentPath, _ fields: StoredMap, replacing base: StoredDocument?, at time: StoredTimestamp,
+    updated: StoredTimestamp
+  ) {
+    var updateTime = updated
+    if let base, base.fields == fields { updateTime = base.updateTime }
+    self.init(
+      path: path, createTime: Self.created(base, at: time), updateTime: updateTime, fields: fields)
+  }
+
+  fileprivate static func created(_ base: StoredDocument?, at time: StoredTimestamp) -> StoredTimestamp {
+    // The times of an unreadable record are lost, so the document counts as created now.
+    guard let created = base?.createTime, created != .unreadable else { return time }
+    return created
   }
 }
 

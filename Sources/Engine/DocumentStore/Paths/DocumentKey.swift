@@ -39,7 +39,11 @@ enum DocumentKey {
   }
 
   /// Estimated size of the key: the names, the end markers and the keyspace. Exact for most keys.
-  static func bytes(_ path: DocumentPath) -> Int { path.segments.reduce(2) { $0 + $1.utf8.count + 3 } }
+  static func bytes(_ path: DocumentPath) -> Int {
+    var bytes = 2
+    for place in path.segments.indices { bytes += path.segments[place].utf8.count + 3 }
+    return bytes
+  }
 
   /// Writes the key of a path with plain names: names without zero bytes that are no numeric ids. Returns
   /// false if another segment is met; some bytes are written in that case.
@@ -52,8 +56,8 @@ enum DocumentKey {
     guard var next = key.baseAddress else { return false }
     unsafe next.storeBytes(of: keyspace, as: UInt8.self)
     unsafe next += 1
-    for segment in path.segments {
-      let size = unsafe segment.utf8.withContiguousStorageIfAvailable { bytes in
+    for place in path.segments.indices {
+      let size = unsafe path.segments[place].utf8.withContiguousStorageIfAvailable { bytes in
         guard let first = bytes.baseAddress, unsafe !bytes.isNumericIDCandidate,
           unsafe memchr(first, 0, bytes.count) == nil
         else { return 0 }

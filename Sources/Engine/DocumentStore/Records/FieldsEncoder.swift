@@ -32,8 +32,7 @@ package struct FieldsEncoder: Sendable {
   static func record(of fields: StoredMap, shapes: ShapeDictionary) -> CheckedRecord {
     if let record = fields.record, shapes.owns(record.shapes) { return record }
     return FieldsEncoder(shapes).withWriter { writer in
-      let map = writer.begin()
-      writer.endFields(fields, map)
+      writer.record(of: fields)
       return writer.finish()
     }
   }
@@ -43,8 +42,7 @@ package struct FieldsEncoder: Sendable {
     FieldsEncoder(shapes).withWriter { writer in
       writer.stopsAtLimits = true
       defer { writer.stopsAtLimits = false }
-      let map = writer.begin()
-      writer.endFields(fields, map)
+      writer.record(of: fields)
       let record = writer.finish()
       return record.checkedSize == nil ? nil : record
     }
@@ -97,107 +95,5 @@ struct RecordWriterPool: ~Copyable, Sendable {
     guard let writer = unsafe UnsafeMutablePointer<RecordWriter>(bitPattern: address) else { return }
     unsafe writer.deinitialize(count: 1)
     unsafe writer.deallocate()
-  }
-}
-
-// MARK: - Trees
-
-extension RecordWriter {
-  /// Writes the fields of a map that has just begun, and ends it.
-  mutating func endFields(_ fields: StoredMap, _ map: OpenMap) {
-    // Use the buffer, because iterating over the array would retain and release each value.
-    unsafe fields.entries.withUnsafeBufferPointer { entries in
-      if let shape = unsafe shape(of: entries, map) {
-        for place in entries.indices {
-          beginField(slot: place, in: map)
-          unsafe value(entries.value(at: place).pointee)
-        }
-        order.truncate(to: 0)
-        endMap(map, with: shape)
-      } else {
-        for place in entries.indices {
-          beginField(slot: place, in: map)
-          unsafe value(entries.value(at: place).pointee)
-        }
-        order.truncate(to: 0)
-        unsafe endNamed(map, entries.map { $0.name })
-      }
-    }
-  }
-
-  /// The shape of a map whose names are sorted; nil if it has none.
-  private mutating func shape(
-    of entries: UnsafeBufferPointer<StoredMap.Entry>, _ map: OpenMap
-  ) -> ShapeSlots? {
-    if let shape = map.shape, unsafe shape.isOf(entries) { return shape }
-    guard (1...Shape.namesMax).contains(entries.count) else { return nil }
-    var hash: UInt64 = 0
-    for place in entries.indices { unsafe hash &+= FieldNameKey(entries.name(at: place).pointee).hash }
-    if let shape = snapshot.candidate(count: entries.count, hash: hash), unsafe shape.isOf(entries) {
-      return shape
-    }
-    return unsafe shape(of: entries.map { $0.name })
-  }
-
-  /// Writes a value.
-  package mutating func value(_ value: StoredValue) {
-    switch value {
-    case .null: null()
-    case .boolean(let value): boolean(value)
-    case .integer(let value): integer(value)
-    case .double(let value): double(value)
-    case .timestamp(let value): timestamp(value)
-    case .pendingTimestamp(let time, let previous):
-      let sizeBefore = beginPendingTimestamp(time)
-      if let previous {
-        if case .pendingTimestamp = previous {
-          noteViolation()
-          if !stopsAtLimits { self.value(previous) }
-        } else {
-          self.value(previous)
-        }
-      }
-      endPendingTimestamp(sizeBefore)
-    case .string(let value): string(value)
-    case .bytes(let value): bytes(value.rawSpan)
-    case .reference(let value): reference(value)
-    case .geoPoint(let value): geoPoint(value)
-    case .array(let elements): array(elements)
-    case .vector(let value): vector(value)
-    case .map(let fields):
-      let map = beginMap()
-      endFields(isTooDeep ? StoredMap() : fields, map)
-    }
-  }
-
-  private mutating func array(_ elements: [StoredValue]) {
-    let array = beginArray()
-    let elements = isTooDeep ? [] : elements
-    unsafe elements.withUnsafeBufferPointer { elements in
-      for place in elements.indices {
-        element(in: array)
-        unsafe value(elements[place])
-        if unsafe elements[place].isArray { noteViolation() }
-      }
-    }
-    end(array)
-  }
-}
-
-extension StoredValue {
-  fileprivate var isArray: Bool { if case .array = self { true } else { false } }
-}
-
-extension ShapeSlots {
-  /// Whether the entries have exactly these names, in order.
-  fileprivate func isOf(_ entries: UnsafeBufferPointer<StoredMap.Entry>) -> Bool {
-    guard names.count == entries.count else { return false }
-    // Use the buffers, because iterating over the arrays would retain and release each name.
-    return unsafe names.withUnsafeBufferPointer { names in
-      for place in names.indices {
-        guard unsafe names[place].isSameUTF8(as: entries.name(at: place).pointee) else { return false }
-      }
-      return true
-    }
   }
 }

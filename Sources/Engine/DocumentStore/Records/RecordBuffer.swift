@@ -87,6 +87,12 @@ struct RecordBuffer: ~Copyable {
   /// Appends the UTF-8 bytes of a text.
   @inline(__always)
   mutating func append(utf8 text: String) {
+    // `withUTF8` needs a variable, and therefore a copy that retains the text.
+    let isAppended = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
+      unsafe append(contentsOf: UnsafeRawBufferPointer(bytes))
+      return true
+    }
+    guard isAppended == nil else { return }
     var text = text
     text.withUTF8 { bytes in unsafe append(contentsOf: UnsafeRawBufferPointer(bytes)) }
   }
@@ -173,7 +179,25 @@ struct RecordBuffer: ~Copyable {
     }
   }
 
+  /// Writes a LEB128 number that has this many bytes.
+  mutating func set(varint number: Int, at offset: Int, bytes count: Int) {
+    for index in 0..<count {
+      let more = index &+ 1 < count ? 0x80 : 0
+      set(number &>> (7 &* index) & 0x7F | more, at: offset &+ index, width: 1)
+    }
+  }
+
   // MARK: Reading
+
+  /// A number of 1, 2 or 4 bytes.
+  func number(at offset: Int, width: Int) -> Int {
+    assert(offset >= 0 && offset + width <= count)
+    return switch width {
+    case 1: unsafe Int(base.load(fromByteOffset: offset, as: UInt8.self))
+    case 2: unsafe Int(UInt16(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+    default: unsafe Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+    }
+  }
 
   /// A copy of all bytes from `start` on.
   func array(from start: Int = 0) -> [UInt8] {

@@ -29,8 +29,7 @@ struct RecordEncoder: ~Copyable {
   ) -> Range<Int> {
     let start = bytes.count
     bytes.appendHead(created: createTime, updated: updateTime)
-    let map = writer.begin()
-    writer.endFields(fields, map)
+    writer.record(of: fields)
     writer.bytes.withSpan(from: RecordWriter.headBytes) { bytes.append(copying: $0) }
     used.formUnion(writer.takeUsedShapes())
     return start..<bytes.count

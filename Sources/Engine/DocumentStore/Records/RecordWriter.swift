@@ -38,7 +38,7 @@ package struct RecordWriter: ~Copyable {
   /// For each place, the id plus one of the last map there. A place is a hash of the names on the way to the
   /// map, by which maps of one kind find their last shape.
   private var expected = [UInt16](repeating: 0, count: placesMax)
-  private var place = 0
+  var place = 0
 
   package init() {}
 
@@ -89,20 +89,30 @@ package struct RecordWriter: ~Copyable {
 
   /// Begins a record. `kind` tells apart documents of different kinds, which mostly have different shapes.
   package mutating func begin(kind: Int = 0) -> OpenMap {
+    beginRecord(kind: kind)
+    return openMap(isNested: false)
+  }
+
+  /// Begins a record, whose outermost map follows.
+  mutating func beginRecord(kind: Int = 0) {
     bytes.truncate(to: 0)
     bytes.append(RecordCodec.unchangedForm)
     bytes.append(word: 0)
-    return beginFields(kind: kind)
+    reset(kind: kind)
   }
 
   /// Begins the fields of a further record after the bytes written so far.
   mutating func beginFields(kind: Int = 0) -> OpenMap {
+    reset(kind: kind)
+    return openMap(isNested: false)
+  }
+
+  private mutating func reset(kind: Int) {
     if let shapes, shapes.version != snapshot.version { snapshot = shapes.snapshot }
     parts.truncate(to: 0)
     if !otherNames.isEmpty { otherNames.removeAll(keepingCapacity: true) }
     (size, depth, isSizeUnknown, violatesLimits) = (0, 0, false, false)
     place = kind
-    return openMap(isNested: false)
   }
 
   /// Returns the record since `begin`, which has a placeholder for the times.
@@ -122,12 +132,11 @@ package struct RecordWriter: ~Copyable {
 
   /// Begins a map as the value of the last field or element.
   package mutating func beginMap() -> OpenMap {
-    bytes.append(RecordCodec.Tag.map.rawValue)
-    enter()
+    beginNested(.map)
     return openMap(isNested: true)
   }
 
-  private mutating func openMap(isNested: Bool) -> OpenMap {
+  mutating func openMap(isNested: Bool) -> OpenMap {
     let place = place & (Self.placesMax - 1)
     let id = Int(expected[place]) &- 1
     return OpenMap(self, place: place, expected: id >= 0 ? snapshot.slots(id) : nil, isNested: isNested)
@@ -199,12 +208,16 @@ package struct RecordWriter: ~Copyable {
 
   /// Ends a map whose parts have the slots of a shape. `order` is empty if the parts are in order.
   mutating func endMap(_ map: OpenMap, with shape: ShapeSlots) {
-    if tracksShapes, !usedShapes.suffix(4).contains(shape.id) { usedShapes.append(shape.id) }
     expected[map.place] = UInt16(truncatingIfNeeded: shape.id &+ 1)
     writeTable(head: shape.id &+ 1, from: map.start, firstPart: map.firstPart)
+    note(shape)
+    close(map)
+  }
+
+  private mutating func note(_ shape: ShapeSlots) {
+    if tracksShapes, !usedShapes.suffix(4).contains(shape.id) { usedShapes.append(shape.id) }
     size &+= shape.nameSize
     if !shape.areUserNames { violatesLimits = true }
-    close(map)
   }
 
   /// Removes the map's parts and other names.
@@ -213,9 +226,31 @@ package struct RecordWriter: ~Copyable {
     if otherNames.count > map.firstOtherName {
       otherNames.removeSubrange(map.firstOtherName...)
     }
-    guard map.isNested else { return }
+    if map.isNested { endNested() }
+  }
+
+  private mutating func endNested() {
     size &+= 32
     depth &-= 1
+  }
+
+  // Maps of trees are written without parts (RecordWriter+Trees.swift).
+
+  /// The shape of the last map in this place.
+  var expectedShape: ShapeSlots? {
+    let id = Int(expected[place & (Self.placesMax - 1)]) &- 1
+    return id >= 0 ? snapshot.slots(id) : nil
+  }
+
+  /// Notes the shape of a map in this place.
+  mutating func expect(_ shape: ShapeSlots) {
+    expected[place & (Self.placesMax - 1)] = UInt16(truncatingIfNeeded: shape.id &+ 1)
+  }
+
+  /// Ends a map whose values and table have been written.
+  mutating func endValues(_ shape: ShapeSlots, isNested: Bool) {
+    note(shape)
+    if isNested { endNested() }
   }
 
   mutating func noteName(bytes: Int, isUserName: Bool) {
@@ -229,8 +264,7 @@ package struct RecordWriter: ~Copyable {
 
   /// Begins an array as the value of the last field or element.
   package mutating func beginArray() -> OpenArray {
-    bytes.append(RecordCodec.Tag.array.rawValue)
-    enter()
+    beginNested(.array)
     return OpenArray(start: bytes.count, firstPart: parts.count, place: place)
   }
 
@@ -252,13 +286,17 @@ package struct RecordWriter: ~Copyable {
     order.truncate(to: 0)
     writeTable(head: parts.count &- array.firstPart, from: array.start, firstPart: array.firstPart)
     parts.truncate(to: array.firstPart)
-    depth &-= 1
+    endArray()
   }
+
+  mutating func endArray() { depth &-= 1 }
 
   /// Whether the content of the map or array that has just begun is left out.
   var isTooDeep: Bool { stopsAtLimits && depth > FieldLimits.depthMax }
 
-  private mutating func enter() {
+  /// Begins a map or an array as the value of the last field or element.
+  mutating func beginNested(_ tag: RecordCodec.Tag) {
+    bytes.append(tag.rawValue)
     depth &+= 1
     if depth > FieldLimits.depthMax { violatesLimits = true }
   }
@@ -281,7 +319,7 @@ package struct RecordWriter: ~Copyable {
     let headBytes = head < 0x80 ? 1 : head < 0x4000 ? 2 : Self.varintBytes(head)
     if order.count == 0 {
       bytes.insertGap(headBytes &+ table, at: start)
-      setVarint(head, at: start, bytes: headBytes)
+      bytes.set(varint: head, at: start, bytes: headBytes)
       for index in 0..<max(count &- 1, 0) {
         let number = length(index, from: firstPart, count: count, end: end)
         bytes.set(number, at: start &+ headBytes &+ index << code, width: 1 << code)
@@ -310,13 +348,6 @@ package struct RecordWriter: ~Copyable {
 
   static func varintBytes(_ number: Int) -> Int {
     max(1, (Int.bitWidth - number.leadingZeroBitCount + 6) / 7)
-  }
-
-  private mutating func setVarint(_ number: Int, at offset: Int, bytes count: Int) {
-    for index in 0..<count {
-      let more = index &+ 1 < count ? 0x80 : 0
-      bytes.set(number &>> (7 &* index) & 0x7F | more, at: offset &+ index, width: 1)
-    }
   }
 
   // MARK: Used shapes

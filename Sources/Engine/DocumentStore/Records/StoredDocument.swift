@@ -17,7 +17,7 @@ public struct StoredDocument: Sendable, Equatable {
   static let damagedFields = StoredMap([("", .null)])
 
   /// Whether the fields could not be decoded.
-  var isDamaged: Bool { fields.encoded == nil && fields == Self.damagedFields }
+  var isDamaged: Bool { !fields.isEncoded && fields == Self.damagedFields }
 
   /// The path of the document.
   public let path: DocumentPath

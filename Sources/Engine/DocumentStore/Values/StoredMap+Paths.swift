@@ -3,6 +3,7 @@
 extension StoredMap {
   /// The value at a path; nil if the field is absent or a parent is not a map.
   public subscript(path: StoredFieldPath) -> StoredValue? {
+    if path.names.count == 1 { return self[path.names[0]] }
     if let encoded { return encoded.value(at: path) }
     var map = self
     for name in path.names.dropLast() {

@@ -39,6 +39,9 @@ public struct StoredMap: Sendable {
     if case .encoded(let fields) = form { fields } else { nil }
   }
 
+  /// Whether the map has encoded fields.
+  var isEncoded: Bool { if case .encoded = form { true } else { false } }
+
   /// Creates an empty map.
   public init() { form = .entries([]) }
 

@@ -25,7 +25,8 @@ public enum StoredValue: Sendable {
   /// A byte string.
   case bytes([UInt8])
   /// A reference to a document.
-  case reference(StoredReference)
+  // Indirect, because it is larger than the other values, and copies of small values are cheaper.
+  indirect case reference(StoredReference)
   /// A geographic location.
   case geoPoint(StoredGeoPoint)
   /// An array. Cannot directly contain another array.
