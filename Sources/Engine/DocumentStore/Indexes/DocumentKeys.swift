@@ -35,6 +35,13 @@ struct DocumentKeys: ~Copyable {
     keys.removeAll(keepingCapacity: true)
   }
 
+  /// Removes the keys, and frees the memory that an unusually large document needed.
+  mutating func shrink() {
+    removeAll()
+    buffer.shrink()
+    if keys.capacity > KeyBuffer.capacityKept { keys = [] }
+  }
+
   /// Begins a key. The caller appends the key's bytes to the buffer, and then calls `end` or `abandon`.
   mutating func begin() { start = buffer.count }
 
@@ -50,5 +57,28 @@ struct DocumentKeys: ~Copyable {
     let digest = ContentDigest.sha256(of: buffer.bytes.extracting(start..<buffer.count))
     buffer.truncate(to: start + StoredKey.keptBytes)
     buffer.append(copying: Array(digest.prefix(StoredKey.digestBytes)).rawSpan)
+  }
+
+  // MARK: Changes
+
+  /// Calls `body` with the keys that only one of two states of a document has, those of the old state first.
+  static func forEachChange(
+    from old: borrowing DocumentKeys, to new: borrowing DocumentKeys,
+    _ body: (_ key: RawSpan, _ isAdded: Bool) -> Void
+  ) {
+    forEach(in: old, without: new) { body($0, false) }
+    forEach(in: new, without: old) { body($0, true) }
+  }
+
+  /// Both lists of keys are sorted.
+  private static func forEach(
+    in keys: borrowing DocumentKeys, without others: borrowing DocumentKeys, _ body: (RawSpan) -> Void
+  ) {
+    var other = 0
+    for index in 0..<keys.count {
+      while other < others.count, others[other].precedes(keys[index]) { other += 1 }
+      guard other == others.count || !others[other].isSame(as: keys[index]) else { continue }
+      body(keys[index])
+    }
   }
 }

@@ -26,10 +26,24 @@ final class IndexChanges: @unchecked Sendable {
     unsafe changes.withUnsafeBufferPointer { unsafe $0[place].path }
   }
 
+  /// Computes the key changes of these indexes and of the name index together.
+  func makeKeys(for indexes: [(id: UInt32, plans: KeyPlans)], with maker: inout CommitKeyMaker) {
+    guard computed.isEmpty, computedNames == nil else { return }
+    var names: KeyChanges? = KeyChanges(expected: changes.count)
+    let keys = maker.keys(of: changes, indexes.map(\.plans), names: &names)
+    computedNames = names
+    computed.reserveCapacity(indexes.count)
+    for place in indexes.indices {
+      assert(keys[place].agree(with: changes, indexes[place].plans.definition), "equal keys from records")
+      computed.append((indexes[place].id, keys[place]))
+    }
+  }
+
   /// Returns the key changes of an index. They are computed once.
   func keys(for index: UInt32, _ definition: IndexDefinition) -> KeyChanges {
-    if let known = computed.first(where: { $0.index == index }) { return known.keys }
+    for place in computed.indices where computed[place].index == index { return computed[place].keys }
     let keys = KeyChanges(changes, definition)
+    assert(keys.agree(with: changes, definition), "records and decoded values have equal keys")
     computed.append((index, keys))
     return keys
   }
