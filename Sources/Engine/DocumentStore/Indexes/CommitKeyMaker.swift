@@ -53,8 +53,8 @@ struct CommitKeyMaker: ~Copyable {
       for place in changes.indices {
         let key = unsafe changes[place].key
         let document = DocumentKeyParts(key.rawSpan, LastSegments(trusted: key.rawSpan))
-        if names != nil, unsafe !changes[place].isUpdate {
-          let isAdded = unsafe changes[place].after != nil
+        if names != nil, unsafe !changes[place].isReplacement {
+          let isAdded = unsafe changes[place].hasAfter
           names?.addName(document.collection, key.rawSpan, at: place, isAdded: isAdded)
         }
         guard let group = findGroup(document.collection) else { continue }
@@ -113,12 +113,12 @@ struct CommitKeyMaker: ~Copyable {
     }
     for index in indexes.indices where indexes[index].group == group {
       guard let records, !indexes[index].plans.hasDocumentID else {
-        unsafe decode(changes[place], at: place, index, to: &keys)
+        unsafe decode(changes, place, index, to: &keys)
         continue
       }
       guard let changed else {
         if !addPair(records, document, at: place, index, to: &keys) {
-          unsafe decode(changes[place], at: place, index, to: &keys)
+          unsafe decode(changes, place, index, to: &keys)
         }
         continue
       }
@@ -126,7 +126,7 @@ struct CommitKeyMaker: ~Copyable {
       if makeKeys(of: document, records, index) {
         keys[index].add(from: oldKeys, to: newKeys, at: place)
       } else {
-        unsafe decode(changes[place], at: place, index, to: &keys)
+        unsafe decode(changes, place, index, to: &keys)
       }
     }
   }
@@ -172,7 +172,7 @@ struct CommitKeyMaker: ~Copyable {
     if let before = records.before {
       choosePlan(index, shape: old.shape, at: old.shapePlace, of: before)
       let isReadable = before.withSpans { record, shapes in
-        Self.locate(indexes[index], old, record, shapes: shapes, in: &places)
+        locate(index, isNew: false, record, shapes: shapes)
           && composer.makeKeys(of: document, record, shapes: before.shapes, at: places, into: &oldKeys)
       }
       guard isReadable else { return false }
@@ -180,7 +180,7 @@ struct CommitKeyMaker: ~Copyable {
     guard let after = records.after else { return true }
     choosePlan(index, shape: new.shape, at: new.shapePlace, of: after)
     return after.withSpans { record, shapes in
-      Self.locate(indexes[index], new, record, shapes: shapes, in: &places)
+      locate(index, isNew: true, record, shapes: shapes)
         && composer.makeKeys(of: document, record, shapes: after.shapes, at: places, into: &newKeys)
     }
   }
@@ -195,16 +195,14 @@ struct CommitKeyMaker: ~Copyable {
     indexes[index].plan = indexes[index].plans.plan(shape: shape, place: place, shapes: record.shapes)
   }
 
-  /// Locates the fields of an index. Returns false if the record is unreadable.
-  private static func locate(
-    _ index: Index, _ slots: borrowing RecordSlots, _ record: RawSpan, shapes: RawSpan,
-    in places: inout FieldPlaces
-  ) -> Bool {
+  /// Locates the fields of an index in a state. Returns false if the record is unreadable.
+  private mutating func locate(_ index: Int, isNew: Bool, _ record: RawSpan, shapes: RawSpan) -> Bool {
     places.removeAll()
-    for field in index.plan.slots.indices {
-      var place = slots[index.plan.slots[field]]
-      if let outer = place, index.plans.fields[field].isNested {
-        place = RecordKeys.place(of: index.plans.names[field], record, below: outer, shapes: shapes)
+    for field in indexes[index].plan.slots.indices {
+      let slot = indexes[index].plan.slots[field]
+      var place = isNew ? new[slot] : old[slot]
+      if let outer = place, composer.plans.fields[field].isNested {
+        place = RecordKeys.place(of: composer.plans.names[field], record, below: outer, shapes: shapes)
         if place == nil { return false }
       }
       places.append(place ?? FieldPlaces.absent)
@@ -228,11 +226,12 @@ struct CommitKeyMaker: ~Copyable {
   }
 
   /// Adds the key changes between decoded values.
+  @inline(never)
   private mutating func decode(
-    _ change: CommitChange, at place: Int, _ index: Int, to keys: inout [KeyChanges]
+    _ changes: UnsafeBufferPointer<CommitChange>, _ place: Int, _ index: Int, to keys: inout [KeyChanges]
   ) {
     var fields = indexes[index].fields ?? IndexedFields(indexes[index].plans.definition)
-    keys[index].add(change, place, fields: &fields)
+    unsafe keys[index].add(changes[place], place, fields: &fields)
     indexes[index].fields = fields
   }
 }
@@ -243,8 +242,19 @@ struct RecordStates {
   let after: CheckedRecord?
 }
 
+// These properties are inlined, because a call would copy the whole change.
 extension CommitChange {
+  @inline(__always)
+  fileprivate var hasAfter: Bool { if case .some = after { true } else { false } }
+
+  /// Whether the document existed before and still exists.
+  @inline(__always)
+  fileprivate var isReplacement: Bool {
+    if case .document = before { hasAfter } else { false }
+  }
+
   /// Nil if a state is unknown, or is not a record.
+  @inline(__always)
   fileprivate var records: RecordStates? {
     var old: CheckedRecord?
     switch before {

@@ -7,21 +7,26 @@ struct DocumentKeys: ~Copyable {
   var numbers = NumberBits()
   /// The keys one after another.
   var buffer = KeyBuffer()
+  /// The ranges of the keys. Those from `count` on are unused.
   private var keys: [Range<Int>] = []
+  private(set) var count = 0
   private var start = 0
 
   init() {}
 
-  var count: Int { keys.count }
-
   subscript(index: Int) -> RawSpan {
     @_lifetime(borrow self)
-    borrowing get { buffer.bytes.extracting(keys[index]) }
+    borrowing get {
+      precondition(index < count, "a key that the document has")
+      return buffer.bytes.extracting(keys[index])
+    }
   }
 
   /// Sorts the keys if they may be out of order, because some were truncated.
   mutating func sort() {
-    guard keys.count > 1, keys.contains(where: { $0.count > StoredKey.keptBytes }) else { return }
+    guard count > 1 else { return }
+    keys.removeLast(keys.count - count)
+    guard keys.contains(where: { $0.count > StoredKey.keptBytes }) else { return }
     keys = Self.sorted(keys, of: buffer.bytes)
   }
 
@@ -32,7 +37,7 @@ struct DocumentKeys: ~Copyable {
   mutating func removeAll() {
     numbers = NumberBits()
     buffer.removeAll()
-    keys.removeAll(keepingCapacity: true)
+    count = 0
   }
 
   /// Removes the keys, and frees the memory that an unusually large document needed.
@@ -47,7 +52,9 @@ struct DocumentKeys: ~Copyable {
 
   mutating func end() {
     if buffer.count - start > StoredKey.keptBytes { shorten() }
-    keys.append(start..<buffer.count)
+    let key = start..<buffer.count
+    if count < keys.count { keys[count] = key } else { keys.append(key) }
+    count += 1
   }
 
   mutating func abandon() { buffer.truncate(to: start) }

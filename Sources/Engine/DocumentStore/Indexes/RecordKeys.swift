@@ -10,15 +10,20 @@ import ByteStore
 
 /// The values of an index's fields in one record, as ranges of bytes. The range of an absent value is empty.
 struct FieldPlaces {
+  /// The ranges. Those from `count` on are unused.
   private var places: [Range<Int>] = []
+  private var count = 0
 
   static let absent = 0..<0
 
   init() {}
 
-  mutating func removeAll() { places.removeAll(keepingCapacity: true) }
+  mutating func removeAll() { count = 0 }
 
-  mutating func append(_ place: Range<Int>) { places.append(place) }
+  mutating func append(_ place: Range<Int>) {
+    if count < places.count { places[count] = place } else { places.append(place) }
+    count += 1
+  }
 
   subscript(field: Int) -> Range<Int> { places[field] }
 
@@ -27,7 +32,7 @@ struct FieldPlaces {
   static func areSame(
     _ left: FieldPlaces, in leftRecord: RawSpan, as right: FieldPlaces, in rightRecord: RawSpan
   ) -> Bool {
-    for field in left.places.indices {
+    for field in 0..<left.count {
       let (left, right) = (left.places[field], right.places[field])
       guard leftRecord.extracting(left).isSame(as: rightRecord.extracting(right)) else { return false }
     }

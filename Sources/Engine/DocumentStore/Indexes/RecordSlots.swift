@@ -58,14 +58,25 @@ struct RecordSlots: ~Copyable {
     shapePlace = layout.shape
     let last = layout.count &- 1
     var next = layout.first
-    for slot in 0..<last {
-      unsafe offsets[slot] = UInt32(truncatingIfNeeded: next)
-      // The layout has checked the table's bounds.
-      let length = unsafe record.uncheckedNumber(
-        at: layout.table &+ slot &* layout.width, width: layout.width)
-      next &+= length
-      guard length > 0, next < layout.end else { return false }
+    var isValid = true
+    // The layout has checked the table's bounds. A sum of 255 lengths cannot overflow.
+    if layout.width == 1 {
+      for slot in 0..<last {
+        unsafe offsets[slot] = UInt32(truncatingIfNeeded: next)
+        let length = unsafe record.uncheckedByte(at: layout.table &+ slot)
+        isValid = isValid && length > 0
+        next &+= length
+      }
+    } else {
+      for slot in 0..<last {
+        unsafe offsets[slot] = UInt32(truncatingIfNeeded: next)
+        let length = unsafe record.uncheckedNumber(
+          at: layout.table &+ slot &* layout.width, width: layout.width)
+        isValid = isValid && length > 0
+        next &+= length
+      }
     }
+    guard isValid, next < layout.end else { return false }
     unsafe offsets[last] = UInt32(truncatingIfNeeded: next)
     unsafe offsets[last &+ 1] = UInt32(truncatingIfNeeded: layout.end)
     count = layout.count
@@ -113,6 +124,14 @@ struct RecordSlots: ~Copyable {
       guard unsafe left.uncheckedWord(at: start &+ offset) == right.uncheckedWord(at: other &+ offset)
       else { return false }
       offset &+= 8
+    }
+    let rest = bytes &- offset
+    guard rest > 0 else { return true }
+    let (left8, right8) = (start &+ offset &+ 8, other &+ offset &+ 8)
+    if left8 <= left.byteCount, right8 <= right.byteCount {
+      // Also reads bytes after the ranges, which are ignored.
+      let difference = unsafe left.uncheckedWord(at: left8 &- 8) ^ right.uncheckedWord(at: right8 &- 8)
+      return difference &<< UInt64(truncatingIfNeeded: 64 &- 8 &* rest) == 0
     }
     while offset < bytes {
       guard unsafe left.uncheckedByte(at: start &+ offset) == right.uncheckedByte(at: other &+ offset)
