@@ -143,8 +143,7 @@ package struct StoredEntry: Equatable {
 
   package var bytes: Int { stored.upperBound - offset }
 
-  /// The bytes of a head whose two lengths have at most two bytes each, and the bytes of the word that is read
-  /// for them.
+  /// The bytes of the ordinal, and of the ordinal and the word in which the two lengths of a usual head are.
   private static let (ordinalBytes, usualHeadBytes) = (4, 12)
 
   /// Decodes the entry at `offset`; nil if no valid entry fits in `page` there.
