@@ -119,13 +119,16 @@ import Testing
             after: try after.map { rng.oneIn(8) ? $0 : try encoded($0, sample) }))
       }
       var maker = CommitKeyMaker()
-      var names: KeyChanges? = KeyChanges()
+      var names: KeyChanges?
+      var keys: [IndexKeys] = []
       // The second run uses the buffers of the first one.
-      _ = maker.keys(of: changes, definitions.map(\.keyPlans), names: &names)
-      names = KeyChanges()
-      let keys = maker.keys(of: changes, definitions.map(\.keyPlans), names: &names)
+      for _ in 0..<2 {
+        names = KeyChanges()
+        keys = definitions.map { IndexKeys(index: 0, plans: $0.keyPlans, keys: KeyChanges()) }
+        maker.add(changes, to: &keys, names: &names)
+      }
       for (definition, keys) in zip(definitions, keys)
-      where !keys.isSame(as: KeyChanges(decoding: changes, definition)) {
+      where !keys.keys.isSame(as: KeyChanges(decoding: changes, definition)) {
         wrong.append("\(definition)")
       }
       if names?.isSame(as: KeyChanges(namesOf: changes)) != true { wrong.append("names") }

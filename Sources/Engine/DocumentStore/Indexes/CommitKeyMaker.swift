@@ -41,13 +41,12 @@ struct CommitKeyMaker: ~Copyable {
 
   // MARK: Commits
 
-  /// Returns the key changes of indexes, in the order of `plans`. Also adds the changed names to `names`.
-  mutating func keys(
-    of changes: [CommitChange], _ plans: [KeyPlans], names: inout KeyChanges?
-  ) -> [KeyChanges] {
-    begin(plans)
+  /// Adds the key changes of a commit to those of its indexes, and the changed names to `names`.
+  mutating func add(
+    _ changes: [CommitChange], to keys: inout [IndexKeys], names: inout KeyChanges?
+  ) {
+    for place in keys.indices { add(keys[place].plans) }
     defer { end() }
-    var keys = [KeyChanges](repeating: KeyChanges(expected: changes.count), count: plans.count)
     // Use a buffer pointer, because each access to an array element would retain the document.
     unsafe changes.withUnsafeBufferPointer { changes in
       for place in changes.indices {
@@ -61,20 +60,18 @@ struct CommitKeyMaker: ~Copyable {
         unsafe add(changes, place, group: group, document, to: &keys)
       }
     }
-    return keys
   }
 
-  private mutating func begin(_ plans: [KeyPlans]) {
-    for plan in plans {
-      let id = plan.group
-      let group = findGroup(id.rawSpan) ?? groups.count
-      if group == groups.count {
-        let start = groupBytes.count
-        groupBytes.append(copying: id.rawSpan)
-        groups.append(start..<groupBytes.count)
-      }
-      indexes.append(Index(plans: plan, group: group))
+  /// Adds an index.
+  private mutating func add(_ plans: KeyPlans) {
+    let id = plans.group
+    let group = findGroup(id.rawSpan) ?? groups.count
+    if group == groups.count {
+      let start = groupBytes.count
+      groupBytes.append(copying: id.rawSpan)
+      groups.append(start..<groupBytes.count)
     }
+    indexes.append(Index(plans: plans, group: group))
   }
 
   private mutating func end() {
@@ -103,7 +100,7 @@ struct CommitKeyMaker: ~Copyable {
   /// Adds the key changes of a document in all indexes of a group.
   private mutating func add(
     _ changes: UnsafeBufferPointer<CommitChange>, _ place: Int, group: Int, _ document: DocumentKeyParts,
-    to keys: inout [KeyChanges]
+    to keys: inout [IndexKeys]
   ) {
     let records = unsafe changes[place].records
     var changed: SlotSet?
@@ -124,7 +121,7 @@ struct CommitKeyMaker: ~Copyable {
       }
       if isUntouched(index, records, changed) { continue }
       if makeKeys(of: document, records, index) {
-        keys[index].add(from: oldKeys, to: newKeys, at: place)
+        keys[index].keys.add(from: oldKeys, to: newKeys, at: place)
       } else {
         unsafe decode(changes, place, index, to: &keys)
       }
@@ -216,22 +213,22 @@ struct CommitKeyMaker: ~Copyable {
   /// Returns false if a record is unreadable.
   private func addPair(
     _ records: RecordStates, _ document: DocumentKeyParts, at place: Int, _ index: Int,
-    to keys: inout [KeyChanges]
+    to keys: inout [IndexKeys]
   ) -> Bool {
     var pair = RecordPairKeys(indexes[index].plans, (records.after ?? records.before)?.shapes.origin)
     let outcome = pair.compare(document.key, records)
     guard outcome != .undecided else { return false }
-    keys[index].add(outcome, pair, at: place)
+    keys[index].keys.add(outcome, pair, at: place)
     return true
   }
 
   /// Adds the key changes between decoded values.
   @inline(never)
   private mutating func decode(
-    _ changes: UnsafeBufferPointer<CommitChange>, _ place: Int, _ index: Int, to keys: inout [KeyChanges]
+    _ changes: UnsafeBufferPointer<CommitChange>, _ place: Int, _ index: Int, to keys: inout [IndexKeys]
   ) {
     var fields = indexes[index].fields ?? IndexedFields(indexes[index].plans.definition)
-    unsafe keys[index].add(changes[place], place, fields: &fields)
+    unsafe keys[index].keys.add(changes[place], place, fields: &fields)
     indexes[index].fields = fields
   }
 }

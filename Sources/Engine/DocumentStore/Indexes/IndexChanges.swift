@@ -14,7 +14,9 @@ final class IndexChanges: @unchecked Sendable {
   let changes: [Change]
   /// The key changes that are already computed, by index id. They are in an array because a commit concerns
   /// few indexes.
-  private var computed: [(index: UInt32, keys: KeyChanges)] = []
+  private var computed: [IndexKeys] = []
+  /// Whether the indexes of the commit and its names were computed together.
+  private var areKeysMade = false
   private var computedNames: KeyChanges?
   /// The ids of the changed documents' collections; nil until they are needed. An id may occur repeatedly.
   private var collectionIDs: [String]?
@@ -26,17 +28,22 @@ final class IndexChanges: @unchecked Sendable {
     unsafe changes.withUnsafeBufferPointer { unsafe $0[place].path }
   }
 
-  /// Computes the key changes of these indexes and of the name index together.
-  func makeKeys(for indexes: [(id: UInt32, plans: KeyPlans)], with maker: inout CommitKeyMaker) {
-    guard computed.isEmpty, computedNames == nil else { return }
+  /// Adds an index whose keys `makeKeys` computes.
+  func addIndex(_ id: UInt32, _ plans: KeyPlans) {
+    guard !areKeysMade else { return }
+    computed.append(IndexKeys(index: id, plans: plans, keys: KeyChanges(expected: changes.count)))
+  }
+
+  /// Computes the key changes of the added indexes and of the name index together.
+  func makeKeys(with maker: inout CommitKeyMaker) {
+    guard !areKeysMade else { return }
+    areKeysMade = true
     var names: KeyChanges? = KeyChanges(expected: changes.count)
-    let keys = maker.keys(of: changes, indexes.map(\.plans), names: &names)
+    maker.add(changes, to: &computed, names: &names)
     computedNames = names
-    computed.reserveCapacity(indexes.count)
-    for place in indexes.indices {
-      assert(keys[place].agree(with: changes, indexes[place].plans.definition), "equal keys from records")
-      computed.append((indexes[place].id, keys[place]))
-    }
+    assert(
+      computed.allSatisfy { $0.keys.agree(with: changes, $0.plans.definition) },
+      "records and decoded values have equal keys")
   }
 
   /// Returns the key changes of an index. They are computed once.
@@ -44,7 +51,7 @@ final class IndexChanges: @unchecked Sendable {
     for place in computed.indices where computed[place].index == index { return computed[place].keys }
     let keys = KeyChanges(changes, definition)
     assert(keys.agree(with: changes, definition), "records and decoded values have equal keys")
-    computed.append((index, keys))
+    computed.append(IndexKeys(index: index, plans: definition.keyPlans, keys: keys))
     return keys
   }
 
@@ -75,4 +82,11 @@ final class IndexChanges: @unchecked Sendable {
     collectionIDs = ids
     return ids
   }
+}
+
+/// The key changes of an index in a commit.
+struct IndexKeys {
+  let index: UInt32
+  let plans: KeyPlans
+  var keys: KeyChanges
 }

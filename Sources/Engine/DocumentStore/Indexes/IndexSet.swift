@@ -283,27 +283,26 @@ final class IndexSet: Sendable {
   // MARK: Commits
 
   func prepare(_ note: IndexChanges) {
-    var indexes: [(id: UInt32, plans: KeyPlans)] = []
     // Pages are loaded now, so that no disk read happens while the lock of the key directory is held. Trees
     // that are in memory are not copied.
     var names: OrderedIndex?
-    var trees: [(place: Int, tree: OrderedIndex)] = []
+    var trees: [(id: UInt32, definition: IndexDefinition, tree: OrderedIndex)] = []
     state.withLock { state in
       for place in state.indexes.indices where note.concerns(state.indexes[place].definition) {
-        if !state.indexes[place].tree.isLoaded { trees.append((indexes.count, state.indexes[place].tree)) }
-        indexes.append((state.indexes[place].id, state.indexes[place].definition.keyPlans))
+        note.addIndex(state.indexes[place].id, state.indexes[place].definition.keyPlans)
+        guard !state.indexes[place].tree.isLoaded else { continue }
+        trees.append(
+          (state.indexes[place].id, state.indexes[place].definition, state.indexes[place].tree))
       }
       for place in state.building.indices where note.concerns(state.building[place].definition) {
-        indexes.append((state.building[place].id, state.building[place].definition.keyPlans))
+        note.addIndex(state.building[place].id, state.building[place].definition.keyPlans)
       }
       if let tree = state.names?.tree, !tree.isLoaded { names = tree }
     }
-    keyMaker.withLock { note.makeKeys(for: indexes, with: &$0.maker) }
+    keyMaker.withLock { note.makeKeys(with: &$0.maker) }
     // Ignore failures here; `apply` handles them.
     if let names { names.load(leavesOf: note.names) }
-    for (place, tree) in trees {
-      tree.load(leavesOf: note.keys(for: indexes[place].id, indexes[place].plans.definition))
-    }
+    for (id, definition, tree) in trees { tree.load(leavesOf: note.keys(for: id, definition)) }
   }
 
   func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {

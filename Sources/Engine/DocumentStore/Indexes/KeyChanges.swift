@@ -96,7 +96,9 @@ struct KeyChanges: Sendable {
   init(_ changes: [IndexChanges.Change], _ definition: IndexDefinition) {
     var maker = CommitKeyMaker()
     var names: KeyChanges?
-    self = maker.keys(of: changes, [definition.keyPlans], names: &names)[0]
+    var keys = [IndexKeys(index: 0, plans: definition.keyPlans, keys: KeyChanges())]
+    maker.add(changes, to: &keys, names: &names)
+    self = keys[0].keys
   }
 
   /// Adds the differences between the keys of two states of a document.
