@@ -46,9 +46,11 @@ final class IndexChanges: @unchecked Sendable {
       "records and decoded values have equal keys")
   }
 
-  /// Returns the key changes of an index. They are computed once.
-  func keys(for index: UInt32, _ definition: IndexDefinition) -> KeyChanges {
+  /// Returns the key changes of an index. They are computed once. The definition is only read if they are not
+  /// computed yet, because a copy retains its parts.
+  func keys(for index: UInt32, _ definition: @autoclosure () -> IndexDefinition) -> KeyChanges {
     for place in computed.indices where computed[place].index == index { return computed[place].keys }
+    let definition = definition()
     let keys = KeyChanges(changes, definition)
     assert(keys.agree(with: changes, definition), "records and decoded values have equal keys")
     computed.append(IndexKeys(index: index, plans: definition.keyPlans, keys: keys))
@@ -64,9 +66,11 @@ final class IndexChanges: @unchecked Sendable {
     return names
   }
 
-  func concerns(_ definition: IndexDefinition) -> Bool {
+  /// Whether the commit changes documents in collections with this id.
+  func concerns(_ collectionID: String) -> Bool {
     let ids = collectionIDs ?? findCollectionIDs()
-    return ids.contains { $0.isSameUTF8(as: definition.collectionID) }
+    for id in ids where id.isSameUTF8(as: collectionID) { return true }
+    return false
   }
 
   private func findCollectionIDs() -> [String] {

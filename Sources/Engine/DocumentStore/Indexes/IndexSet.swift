@@ -288,13 +288,13 @@ final class IndexSet: Sendable {
     var names: OrderedIndex?
     var trees: [(id: UInt32, definition: IndexDefinition, tree: OrderedIndex)] = []
     state.withLock { state in
-      for place in state.indexes.indices where note.concerns(state.indexes[place].definition) {
+      for place in state.indexes.indices where note.concerns(state.indexes[place].definition.collectionID) {
         note.addIndex(state.indexes[place].id, state.indexes[place].definition.keyPlans)
         guard !state.indexes[place].tree.isLoaded else { continue }
         trees.append(
           (state.indexes[place].id, state.indexes[place].definition, state.indexes[place].tree))
       }
-      for place in state.building.indices where note.concerns(state.building[place].definition) {
+      for place in state.building.indices where note.concerns(state.building[place].definition.collectionID) {
         note.addIndex(state.building[place].id, state.building[place].definition.keyPlans)
       }
       if let tree = state.names?.tree, !tree.isLoaded { names = tree }
@@ -406,13 +406,13 @@ extension IndexSet.State {
     if names != nil { applyNames(note.names, ordinals) { NameKey.nestedID(note.path($0)) } }
     var lost = Set<UInt32>()
     // Modify in place, because a second reference to a tree would cause a copy of each changed node.
-    for place in indexes.indices where note.concerns(indexes[place].definition) {
+    for place in indexes.indices where note.concerns(indexes[place].definition.collectionID) {
       let keys = note.keys(for: indexes[place].id, indexes[place].definition)
       if !indexes[place].apply(keys, ordinals) { lost.insert(indexes[place].id) }
     }
     markLost(lost)
     if !unbuildable.isEmpty || !failedRebuilds.isEmpty { noteRepairs(note) }
-    for number in building.indices where note.concerns(building[number].definition) {
+    for number in building.indices where note.concerns(building[number].definition.collectionID) {
       let keys = note.keys(for: building[number].id, building[number].definition)
       building[number].apply(keys, ordinals)
     }
