@@ -92,11 +92,87 @@ import Testing
           path: path, createTime: .epoch, updateTime: .epoch,
           fields: StoredMap([("n", 7), ("other", .integer(other))])), sample)
     }
-    let change = IndexChanges.Change(
-      path: path, key: DocumentKey.encode(path), before: .document(try document(1)), after: try document(2))
-    var records = RecordPairKeys(
-      try IndexDefinition("users", .collection, [.init("n")]),
-      RecordPairKeys.firstRecord(in: [change])?.shapes.origin)
-    #expect(records.compare(change) == .unchanged)
+    let (before, after) = (try document(1), try document(2))
+    let records = RecordStates(before: before.fields.record, after: after.fields.record)
+    var pair = RecordPairKeys(
+      try IndexDefinition("users", .collection, [.init("n")]).keyPlans, records.after?.shapes.origin)
+    #expect(pair.compare(DocumentKey.encode(path).rawSpan, records) == .unchanged)
+  }
+
+  @Test func theIndexesOfACommitHaveTheKeysThatEachHasAlone() throws {
+    var rng = SeededRNG(seed: 3)
+    let sample = RecordKeysTests.Sample(&rng)
+    var wrong: [String] = []
+    for _ in 0..<60 {
+      let paths = [DocumentPath.any(&rng), DocumentPath.any(&rng)]
+      let definitions = try (0..<4).map { try sample.definition(&rng, of: paths[$0 % 2].collectionID) }
+      var changes: [IndexChanges.Change] = []
+      for number in 0..<12 {
+        let path = paths[number % 2]
+        let document = sample.document(&rng, at: path)
+        let before = rng.oneIn(4) ? nil : document
+        let after = before != nil && rng.oneIn(6) ? nil : changed(document, sample, &rng)
+        changes.append(
+          IndexChanges.Change(
+            path: path, key: DocumentKey.encode(path),
+            before: try before.map { .document(try encoded($0, sample)) } ?? .none,
+            after: try after.map { rng.oneIn(8) ? $0 : try encoded($0, sample) }))
+      }
+      var maker = CommitKeyMaker()
+      var names: KeyChanges?
+      var keys: [IndexKeys] = []
+      // The second run uses the buffers of the first one.
+      for _ in 0..<2 {
+        names = KeyChanges()
+        keys = definitions.map { IndexKeys(index: 0, plans: $0.keyPlans, keys: KeyChanges()) }
+        maker.add(changes, to: &keys, names: &names)
+      }
+      for (definition, keys) in zip(definitions, keys)
+      where !keys.keys.isSame(as: KeyChanges(decoding: changes, definition)) {
+        wrong.append("\(definition)")
+      }
+      if names?.isSame(as: KeyChanges(namesOf: changes)) != true { wrong.append("names") }
+    }
+    #expect(wrong == [])
+  }
+
+  @Test func slotsWithDifferentBytesAreFound() throws {
+    var rng = SeededRNG(seed: 1)
+    let sample = RecordKeysTests.Sample(&rng)
+    let path = path("users", "name")
+    func record(_ text: String, _ number: Int64) throws -> CheckedRecord? {
+      try encoded(
+        StoredDocument(
+          path: path, createTime: .epoch, updateTime: .epoch,
+          fields: StoredMap([("n", .integer(number)), ("other", .string(text)), ("z", .string("last"))])),
+        sample
+      ).fields.record
+    }
+    func changed(_ left: CheckedRecord?, _ right: CheckedRecord?) throws -> [Bool] {
+      let (left, right) = (try #require(left), try #require(right))
+      var old = RecordSlots()
+      var new = RecordSlots()
+      let set = left.withSpans { oldRecord, shapes -> SlotSet? in
+        right.withSpans { newRecord, newShapes -> SlotSet? in
+          guard old.locate(oldRecord, shapes: shapes), new.locate(newRecord, shapes: newShapes) else {
+            return nil
+          }
+          return RecordSlots.differences(old, in: oldRecord, new, in: newRecord)
+        }
+      }
+      let found = try #require(set)
+      return (0..<3).map { slot in
+        var one = SlotSet()
+        one.insert(slot)
+        return !found.isDisjoint(with: one)
+      }
+    }
+    let text = "a text of many bytes"
+    // A shape is created when its names occur for the second time.
+    for _ in 0..<2 { _ = try record(text, 1) }
+    #expect(try changed(try record(text, 1), try record(text, 1)) == [false, false, false])
+    #expect(try changed(try record(text, 1), try record(text, 300)) == [true, false, false])
+    #expect(try changed(try record(text, 1), try record(text + "s", 1)) == [false, true, false])
+    #expect(try changed(try record(text, 1), try record("a text of many bytez", 1)) == [false, true, false])
   }
 }

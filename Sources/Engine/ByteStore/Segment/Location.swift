@@ -70,5 +70,8 @@ package struct Location: Hashable, Sendable {
 
   func isInSegment(ofSlot slot: Int) -> Bool { bits >> 63 == 1 && field(46, 16) == slot }
 
-  private func field(_ shift: UInt64, _ width: UInt64) -> Int { Int(bits >> shift & (1 << width - 1)) }
+  @inline(__always)
+  private func field(_ shift: UInt64, _ width: UInt64) -> Int {
+    Int(truncatingIfNeeded: bits &>> shift & (1 &<< width &- 1))
+  }
 }

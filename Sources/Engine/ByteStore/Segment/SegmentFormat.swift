@@ -143,8 +143,68 @@ package struct StoredEntry: Equatable {
 
   package var bytes: Int { stored.upperBound - offset }
 
+  /// The bytes of the ordinal, and of the ordinal and the word in which the two lengths of a usual head are.
+  private static let (ordinalBytes, usualHeadBytes) = (4, 12)
+
   /// Decodes the entry at `offset`; nil if no valid entry fits in `page` there.
   package init?(decoding page: RawSpan, at offset: Int) {
+    guard offset >= 0, page.byteCount >= Self.usualHeadBytes,
+      offset <= page.byteCount &- Self.usualHeadBytes
+    else {
+      self.init(decodingAny: page, at: offset)
+      return
+    }
+    var lengths = unsafe UInt64(
+      littleEndian: page.unsafeLoadUnaligned(
+        fromUncheckedByteOffset: offset &+ Self.ordinalBytes, as: UInt64.self))
+    var start = offset &+ Self.ordinalBytes
+    guard let size = Self.shortVarint(&lengths, &start) else {
+      self.init(decodingAny: page, at: offset)
+      return
+    }
+    let plainBytes = size >> 1
+    var storedBytes = plainBytes
+    if size & 1 == 1 {
+      guard let count = Self.shortVarint(&lengths, &start) else {
+        self.init(decodingAny: page, at: offset)
+        return
+      }
+      guard count < plainBytes else { return nil }
+      storedBytes = count
+    }
+    guard storedBytes <= page.byteCount &- start else { return nil }
+    let ordinal = unsafe UInt32(
+      littleEndian: page.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt32.self))
+    self = StoredEntry(
+      ordinal: ordinal, plainBytes: plainBytes, isCompressed: size & 1 == 1, offset: offset,
+      stored: start..<start &+ storedBytes)
+  }
+
+  /// Takes a LEB128 number of one byte or two from the low end of `bytes`; nil if the number is longer.
+  @inline(__always)
+  private static func shortVarint(_ bytes: inout UInt64, _ start: inout Int) -> Int? {
+    let low = bytes & 0x7F
+    if bytes & 0x80 == 0 {
+      bytes &>>= 8
+      start &+= 1
+      return Int(truncatingIfNeeded: low)
+    }
+    guard bytes & 0x8000 == 0 else { return nil }
+    let number = low | (bytes &>> 1) & 0x3F80
+    bytes &>>= 16
+    start &+= 2
+    return Int(truncatingIfNeeded: number)
+  }
+
+  private init(ordinal: UInt32, plainBytes: Int, isCompressed: Bool, offset: Int, stored: Range<Int>) {
+    self.ordinal = ordinal
+    self.plainBytes = plainBytes
+    self.isCompressed = isCompressed
+    self.offset = offset
+    self.stored = stored
+  }
+
+  private init?(decodingAny page: RawSpan, at offset: Int) {
     var reader = ByteReader(page)
     guard reader.skip(offset), let ordinal = reader.uint32(), let size = reader.varint(),
       size >> 1 <= UInt64(SegmentFormat.entryBytesMax)
@@ -181,6 +241,11 @@ package enum EntryBytes {
 
   /// The range of the key and the start of the value; nil if the bytes are not an entry.
   package static func split(_ bytes: RawSpan) -> (key: Range<Int>, valueStart: Int)? {
+    // Most keys are shorter than 128 bytes.
+    if bytes.byteCount > 0, case let keyBytes = unsafe Int(bytes.unsafeLoad(as: UInt8.self)), keyBytes < 0x80
+    {
+      return keyBytes < bytes.byteCount ? (1..<1 &+ keyBytes, 1 &+ keyBytes) : nil
+    }
     var reader = ByteReader(bytes)
     guard let keyBytes = reader.varint(), keyBytes <= UInt64(Batch.keyBytesMax),
       let key = reader.range(Int(keyBytes))

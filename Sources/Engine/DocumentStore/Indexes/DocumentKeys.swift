@@ -7,21 +7,26 @@ struct DocumentKeys: ~Copyable {
   var numbers = NumberBits()
   /// The keys one after another.
   var buffer = KeyBuffer()
+  /// The ranges of the keys. Those from `count` on are unused.
   private var keys: [Range<Int>] = []
+  private(set) var count = 0
   private var start = 0
 
   init() {}
 
-  var count: Int { keys.count }
-
   subscript(index: Int) -> RawSpan {
     @_lifetime(borrow self)
-    borrowing get { buffer.bytes.extracting(keys[index]) }
+    borrowing get {
+      precondition(index < count, "a key that the document has")
+      return buffer.bytes.extracting(keys[index])
+    }
   }
 
   /// Sorts the keys if they may be out of order, because some were truncated.
   mutating func sort() {
-    guard keys.count > 1, keys.contains(where: { $0.count > StoredKey.keptBytes }) else { return }
+    guard count > 1 else { return }
+    keys.removeLast(keys.count - count)
+    guard keys.contains(where: { $0.count > StoredKey.keptBytes }) else { return }
     keys = Self.sorted(keys, of: buffer.bytes)
   }
 
@@ -32,7 +37,14 @@ struct DocumentKeys: ~Copyable {
   mutating func removeAll() {
     numbers = NumberBits()
     buffer.removeAll()
-    keys.removeAll(keepingCapacity: true)
+    count = 0
+  }
+
+  /// Removes the keys, and frees the memory that an unusually large document needed.
+  mutating func shrink() {
+    removeAll()
+    buffer.shrink()
+    if keys.capacity > KeyBuffer.capacityKept { keys = [] }
   }
 
   /// Begins a key. The caller appends the key's bytes to the buffer, and then calls `end` or `abandon`.
@@ -40,7 +52,9 @@ struct DocumentKeys: ~Copyable {
 
   mutating func end() {
     if buffer.count - start > StoredKey.keptBytes { shorten() }
-    keys.append(start..<buffer.count)
+    let key = start..<buffer.count
+    if count < keys.count { keys[count] = key } else { keys.append(key) }
+    count += 1
   }
 
   mutating func abandon() { buffer.truncate(to: start) }
@@ -50,5 +64,28 @@ struct DocumentKeys: ~Copyable {
     let digest = ContentDigest.sha256(of: buffer.bytes.extracting(start..<buffer.count))
     buffer.truncate(to: start + StoredKey.keptBytes)
     buffer.append(copying: Array(digest.prefix(StoredKey.digestBytes)).rawSpan)
+  }
+
+  // MARK: Changes
+
+  /// Calls `body` with the keys that only one of two states of a document has, those of the old state first.
+  static func forEachChange(
+    from old: borrowing DocumentKeys, to new: borrowing DocumentKeys,
+    _ body: (_ key: RawSpan, _ isAdded: Bool) -> Void
+  ) {
+    forEach(in: old, without: new) { body($0, false) }
+    forEach(in: new, without: old) { body($0, true) }
+  }
+
+  /// Both lists of keys are sorted.
+  private static func forEach(
+    in keys: borrowing DocumentKeys, without others: borrowing DocumentKeys, _ body: (RawSpan) -> Void
+  ) {
+    var other = 0
+    for index in 0..<keys.count {
+      while other < others.count, others[other].precedes(keys[index]) { other += 1 }
+      guard other == others.count || !others[other].isSame(as: keys[index]) else { continue }
+      body(keys[index])
+    }
   }
 }

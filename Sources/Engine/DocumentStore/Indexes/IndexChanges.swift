@@ -14,7 +14,9 @@ final class IndexChanges: @unchecked Sendable {
   let changes: [Change]
   /// The key changes that are already computed, by index id. They are in an array because a commit concerns
   /// few indexes.
-  private var computed: [(index: UInt32, keys: KeyChanges)] = []
+  private var computed: [IndexKeys] = []
+  /// Whether the indexes of the commit and its names were computed together.
+  private var areKeysMade = false
   private var computedNames: KeyChanges?
   /// The ids of the changed documents' collections; nil until they are needed. An id may occur repeatedly.
   private var collectionIDs: [String]?
@@ -26,11 +28,32 @@ final class IndexChanges: @unchecked Sendable {
     unsafe changes.withUnsafeBufferPointer { unsafe $0[place].path }
   }
 
-  /// Returns the key changes of an index. They are computed once.
-  func keys(for index: UInt32, _ definition: IndexDefinition) -> KeyChanges {
-    if let known = computed.first(where: { $0.index == index }) { return known.keys }
+  /// Adds an index whose keys `makeKeys` computes.
+  func addIndex(_ id: UInt32, _ plans: KeyPlans) {
+    guard !areKeysMade else { return }
+    computed.append(IndexKeys(index: id, plans: plans, keys: KeyChanges(expected: changes.count)))
+  }
+
+  /// Computes the key changes of the added indexes and of the name index together.
+  func makeKeys(with maker: inout CommitKeyMaker) {
+    guard !areKeysMade else { return }
+    areKeysMade = true
+    var names: KeyChanges? = KeyChanges(expected: changes.count)
+    maker.add(changes, to: &computed, names: &names)
+    computedNames = names
+    assert(
+      computed.allSatisfy { $0.keys.agree(with: changes, $0.plans.definition) },
+      "records and decoded values have equal keys")
+  }
+
+  /// Returns the key changes of an index. They are computed once. The definition is only read if they are not
+  /// computed yet, because a copy retains its parts.
+  func keys(for index: UInt32, _ definition: @autoclosure () -> IndexDefinition) -> KeyChanges {
+    for place in computed.indices where computed[place].index == index { return computed[place].keys }
+    let definition = definition()
     let keys = KeyChanges(changes, definition)
-    computed.append((index, keys))
+    assert(keys.agree(with: changes, definition), "records and decoded values have equal keys")
+    computed.append(IndexKeys(index: index, plans: definition.keyPlans, keys: keys))
     return keys
   }
 
@@ -43,9 +66,11 @@ final class IndexChanges: @unchecked Sendable {
     return names
   }
 
-  func concerns(_ definition: IndexDefinition) -> Bool {
+  /// Whether the commit changes documents in collections with this id.
+  func concerns(_ collectionID: String) -> Bool {
     let ids = collectionIDs ?? findCollectionIDs()
-    return ids.contains { $0.isSameUTF8(as: definition.collectionID) }
+    for id in ids where id.isSameUTF8(as: collectionID) { return true }
+    return false
   }
 
   private func findCollectionIDs() -> [String] {
@@ -61,4 +86,11 @@ final class IndexChanges: @unchecked Sendable {
     collectionIDs = ids
     return ids
   }
+}
+
+/// The key changes of an index in a commit.
+struct IndexKeys {
+  let index: UInt32
+  let plans: KeyPlans
+  var keys: KeyChanges
 }

@@ -115,6 +115,9 @@ public struct IndexDefinition: Hashable, Sendable {
     return planned
   }
 
+  /// The shared plans, or new ones.
+  var keyPlans: KeyPlans { plans ?? KeyPlans(self) }
+
   public static func == (left: Self, right: Self) -> Bool {
     left.collectionID.isSameUTF8(as: right.collectionID) && left.scope == right.scope
       && left.fields == right.fields

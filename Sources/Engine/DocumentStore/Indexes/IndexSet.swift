@@ -84,6 +84,11 @@ struct IndexView: Sendable {
   }
 }
 
+/// Holds the key maker of an index set.
+private final class SharedKeyMaker {
+  var maker = CommitKeyMaker()
+}
+
 final class IndexSet: Sendable {
   struct State {
     /// Nil while the name index is missing.
@@ -158,6 +163,8 @@ final class IndexSet: Sendable {
 
   let state: Locked<State>
   private let lastUse: LastUse
+  /// One thread at a time prepares commits.
+  private let keyMaker = Locked(SharedKeyMaker())
   /// The shapes of the store's records.
   let shapes: ShapeDictionary
 
@@ -276,22 +283,24 @@ final class IndexSet: Sendable {
   // MARK: Commits
 
   func prepare(_ note: IndexChanges) {
-    // Copies only what is needed, because a copy of an index or a building retains all of its parts.
+    // Pages are loaded now, so that no disk read happens while the lock of the key directory is held. Trees
+    // that are in memory are not copied.
+    var names: OrderedIndex?
     var trees: [(id: UInt32, definition: IndexDefinition, tree: OrderedIndex)] = []
-    var building: [(id: UInt32, definition: IndexDefinition)] = []
-    let names = state.withLock { state in
-      for place in state.indexes.indices where note.concerns(state.indexes[place].definition) {
+    state.withLock { state in
+      for place in state.indexes.indices where note.concerns(state.indexes[place].definition.collectionID) {
+        note.addIndex(state.indexes[place].id, state.indexes[place].definition.keyPlans)
+        guard !state.indexes[place].tree.isLoaded else { continue }
         trees.append(
           (state.indexes[place].id, state.indexes[place].definition, state.indexes[place].tree))
       }
-      for place in state.building.indices where note.concerns(state.building[place].definition) {
-        building.append((state.building[place].id, state.building[place].definition))
+      for place in state.building.indices where note.concerns(state.building[place].definition.collectionID) {
+        note.addIndex(state.building[place].id, state.building[place].definition.keyPlans)
       }
-      return state.names?.tree
+      if let tree = state.names?.tree, !tree.isLoaded { names = tree }
     }
-    for (id, definition) in building { _ = note.keys(for: id, definition) }
-    // Load pages now, so that no disk read happens while the lock of the key directory is held. Ignore
-    // failures here; `apply` handles them.
+    keyMaker.withLock { note.makeKeys(with: &$0.maker) }
+    // Ignore failures here; `apply` handles them.
     if let names { names.load(leavesOf: note.names) }
     for (id, definition, tree) in trees { tree.load(leavesOf: note.keys(for: id, definition)) }
   }
@@ -397,13 +406,13 @@ extension IndexSet.State {
     if names != nil { applyNames(note.names, ordinals) { NameKey.nestedID(note.path($0)) } }
     var lost = Set<UInt32>()
     // Modify in place, because a second reference to a tree would cause a copy of each changed node.
-    for place in indexes.indices where note.concerns(indexes[place].definition) {
+    for place in indexes.indices where note.concerns(indexes[place].definition.collectionID) {
       let keys = note.keys(for: indexes[place].id, indexes[place].definition)
       if !indexes[place].apply(keys, ordinals) { lost.insert(indexes[place].id) }
     }
     markLost(lost)
     if !unbuildable.isEmpty || !failedRebuilds.isEmpty { noteRepairs(note) }
-    for number in building.indices where note.concerns(building[number].definition) {
+    for number in building.indices where note.concerns(building[number].definition.collectionID) {
       let keys = note.keys(for: building[number].id, building[number].definition)
       building[number].apply(keys, ordinals)
     }

@@ -12,6 +12,8 @@ struct KeyBuffer: ~Copyable {
   private var capacity = 0
   private(set) var count = 0
   private static let capacityMin = 256
+  /// The largest capacity that `shrink` keeps.
+  static let capacityKept = 64 << 10
 
   init() { unsafe block = nil }
 
@@ -26,6 +28,15 @@ struct KeyBuffer: ~Copyable {
   }
 
   mutating func removeAll() { count = 0 }
+
+  /// Removes all bytes, and frees a large block.
+  mutating func shrink() {
+    count = 0
+    guard capacity > Self.capacityKept else { return }
+    unsafe block?.deallocate()
+    unsafe block = nil
+    capacity = 0
+  }
 
   mutating func truncate(to newCount: Int) {
     precondition((0...count).contains(newCount), "a buffer only shrinks")

@@ -1,7 +1,7 @@
 // Keys that a commit removes from an index and adds to it.
 //
-// If both states of a document are records, the keys are made from the records' bytes. Otherwise, they are
-// made from decoded values.
+// If both states of a document are records, the keys are made from the records' bytes (CommitKeyMaker.swift).
+// Otherwise, they are made from decoded values.
 
 import ByteStore
 
@@ -28,13 +28,17 @@ struct KeyChanges: Sendable {
     for entry in entries { try body(entry, bytes.rawSpan.extracting(entry.bytes)) }
   }
 
-  /// No changes.
-  init() {}
+  /// The number of changed documents, if known.
+  private let expected: Int
+  private static let (expectedMax, keyBytesUsual) = (1024, 48)
+
+  /// No changes. Makes room for the keys of `expected` documents when the first key is added.
+  init(expected: Int = 0) { self.expected = min(expected, Self.expectedMax) }
 
   // MARK: Names
 
   init(namesOf changes: [IndexChanges.Change]) {
-    entries.reserveCapacity(changes.count)
+    self.init(expected: changes.count)
     // The encoded collection id of the previous change. Most changes of a commit are in few collections.
     var (id, group) = ("", [UInt8]())
     // Use a buffer pointer, because each access to an array element would retain the document.
@@ -54,6 +58,7 @@ struct KeyChanges: Sendable {
   /// Adds a key of the name index. `group` is the document's encoded collection id, and `key` is its key in
   /// the store.
   mutating func addName(_ group: RawSpan, _ key: RawSpan, at place: Int, isAdded: Bool) {
+    makeRoom()
     let start = bytes.count
     NameKey.append(group: group, documentKey: key, to: &bytes)
     truncate(from: start)
@@ -72,7 +77,15 @@ struct KeyChanges: Sendable {
     if !bytes.isEmpty { entries.append(Entry(place: place, isAdded: isAdded, bytes: bytes)) }
   }
 
+  @inline(__always)
+  private mutating func makeRoom() {
+    guard entries.isEmpty, expected > 0 else { return }
+    entries.reserveCapacity(expected)
+    bytes.reserveCapacity(expected * Self.keyBytesUsual)
+  }
+
   private mutating func add(_ key: RawSpan, _ place: Int, isAdded: Bool) {
+    makeRoom()
     let start = bytes.count
     bytes.append(copying: key)
     entries.append(Entry(place: place, isAdded: isAdded, bytes: start..<bytes.count))
@@ -81,47 +94,27 @@ struct KeyChanges: Sendable {
   // MARK: Indexes
 
   init(_ changes: [IndexChanges.Change], _ definition: IndexDefinition) {
-    self.init(comparing: changes, definition)
-    assert(Self.recordsAgree(changes, definition), "records and decoded values have equal keys")
+    var maker = CommitKeyMaker()
+    var names: KeyChanges?
+    var keys = [IndexKeys(index: 0, plans: definition.keyPlans, keys: KeyChanges())]
+    maker.add(changes, to: &keys, names: &names)
+    self = keys[0].keys
   }
 
-  private init(comparing changes: [IndexChanges.Change], _ definition: IndexDefinition) {
-    guard let record = RecordPairKeys.firstRecord(in: changes) else {
-      self.init(decoding: changes, definition)
-      return
+  /// Adds the differences between the keys of two states of a document.
+  mutating func add(from old: borrowing DocumentKeys, to new: borrowing DocumentKeys, at place: Int) {
+    if old.numbers != new.numbers {
+      numbers.add(old.numbers, times: -1)
+      numbers.add(new.numbers)
     }
-    self.init()
-    // Most commits need no decoded values.
-    var fields: IndexedFields?
-    var records = RecordPairKeys(definition, record.shapes.origin)
-    unsafe changes.withUnsafeBufferPointer { changes in
-      for place in changes.indices
-      where unsafe definition.collectionID.isSameUTF8(as: changes[place].path.collectionID) {
-        switch unsafe records.compare(changes[place]) {
-        case .unchanged: break
-        case .changed: add(records, place)
-        case .undecided:
-          // Share the field positions, because the documents of a commit mostly have similar fields.
-          var decoder = fields ?? IndexedFields(definition)
-          unsafe add(changes[place], place, fields: &decoder)
-          fields = decoder
-        }
-      }
-    }
-  }
-
-  /// Adds the differences between the keys of two records.
-  private mutating func add(_ records: borrowing RecordPairKeys, _ place: Int) {
-    numbers.add(records.old.numbers, times: -1)
-    numbers.add(records.new.numbers)
-    records.forEachChange { key, isAdded in add(key, place, isAdded: isAdded) }
+    DocumentKeys.forEachChange(from: old, to: new) { key, isAdded in add(key, place, isAdded: isAdded) }
   }
 
   /// Adds the outcome of a comparison. The previous keys of an undecided document are unknown.
   mutating func add(_ outcome: RecordPairKeys.Outcome, _ records: borrowing RecordPairKeys, at place: Int) {
     switch outcome {
     case .unchanged: break
-    case .changed: add(records, place)
+    case .changed: add(from: records.old, to: records.new, at: place)
     case .undecided: isUnknown = true
     }
   }
@@ -130,6 +123,7 @@ struct KeyChanges: Sendable {
 
   /// The changes of the keys, made from decoded values only.
   init(decoding changes: [IndexChanges.Change], _ definition: IndexDefinition) {
+    self.init()
     var fields = IndexedFields(definition)
     unsafe changes.withUnsafeBufferPointer { changes in
       for place in changes.indices
@@ -139,7 +133,7 @@ struct KeyChanges: Sendable {
     }
   }
 
-  private mutating func add(_ change: IndexChanges.Change, _ place: Int, fields: inout IndexedFields) {
+  mutating func add(_ change: IndexChanges.Change, _ place: Int, fields: inout IndexedFields) {
     let before: StoredDocument?
     switch change.before {
     case .none: before = nil
@@ -193,12 +187,14 @@ extension KeyChanges {
     isUnknown == other.isUnknown && numbers.agrees(with: other.numbers) && sortedKeys == other.sortedKeys
   }
 
-  /// Whether the keys made from records equal those made from decoded values. Looks at one in 64 documents,
-  /// so that debug builds allocate about as much as release builds.
-  private static func recordsAgree(_ changes: [IndexChanges.Change], _ definition: IndexDefinition) -> Bool {
-    for place in changes.indices where isSample(changes[place].key) {
-      let compared = KeyChanges(comparing: [changes[place]], definition)
-      guard compared.isSame(as: KeyChanges(decoding: [changes[place]], definition)) else { return false }
+  /// Whether the keys of `changes`, which were made from records, equal those made from decoded values. Looks
+  /// at one in 64 documents, so that debug builds allocate about as much as release builds.
+  func agree(with changes: [IndexChanges.Change], _ definition: IndexDefinition) -> Bool {
+    for place in changes.indices where Self.isSample(changes[place].key) {
+      let decoded = KeyChanges(decoding: [changes[place]], definition)
+      guard KeyChanges([changes[place]], definition).isSame(as: decoded),
+        sortedKeys(of: place) == decoded.sortedKeys(of: 0)
+      else { return false }
     }
     return true
   }
@@ -210,12 +206,18 @@ extension KeyChanges {
   }
 
   private var sortedKeys: [[UInt8]] {
-    entries.map { entry in
-      var key: [UInt8] = []
-      key.append(ordered: UInt64(entry.place))
-      key.append(entry.isAdded ? 1 : 0)
-      return key + bytes[entry.bytes]
+    Set(entries.map(\.place)).sorted().flatMap { place in
+      sortedKeys(of: place).map { key in
+        var placed: [UInt8] = []
+        placed.append(ordered: UInt64(place))
+        return placed + key
+      }
     }
-    .sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  /// The keys of one change, each after a byte that is 1 if the key is added.
+  private func sortedKeys(of place: Int) -> [[UInt8]] {
+    entries.filter { $0.place == place }.map { [$0.isAdded ? 1 : 0] + bytes[$0.bytes] }
+      .sorted { $0.lexicographicallyPrecedes($1) }
   }
 }

@@ -4,9 +4,22 @@ import ByteStore
 
 /// The positions of an index's fields in all maps with one shape.
 struct KeyPlan: Sendable {
+  /// The plan of no shape.
+  static let none = KeyPlan(shape: -1, slots: [])
+
   let shape: Int
   /// For each field, the slot of its first name; -1 if the shape does not have this name.
   let slots: [Int]
+  /// The fields' slots as a set.
+  let set: SlotSet
+
+  init(shape: Int, slots: [Int]) {
+    self.shape = shape
+    self.slots = slots
+    var set = SlotSet()
+    for slot in slots where slot >= 0 { set.insert(slot) }
+    self.set = set
+  }
 }
 
 /// The form of an index's keys, and the plans for the shapes of its documents. Shared by all copies of the
@@ -29,6 +42,8 @@ final class KeyPlans: Sendable {
     var next = 0
   }
 
+  /// The definition without its plans.
+  let definition: IndexDefinition
   let fields: [Field]
   /// The names that lead to each field.
   let names: [[String]]
@@ -41,7 +56,12 @@ final class KeyPlans: Sendable {
   private let known = Locked(Known())
   private static let knownMax = 8
 
+  /// The plans of an index without fields.
+  static let none = KeyPlans(IndexDefinition(unchecked: "", .collection, fields: []))
+
+  /// The definition must not have plans yet.
   init(_ definition: IndexDefinition) {
+    self.definition = definition
     fields = definition.fields.map { field in
       Field(
         isElement: field.part == .element, isDescending: field.part.direction == .descending,
@@ -59,6 +79,14 @@ final class KeyPlans: Sendable {
   /// The plans for shapes of this database that were used last.
   func plans(of origin: ShapeTable.Origin?) -> [KeyPlan] {
     known.withLock { $0.origin === origin ? $0.plans : [] }
+  }
+
+  /// The plan of a shape. `place` is the place of the shape in the bytes of `shapes`.
+  func plan(shape: Int, place: Int, shapes: ShapeTable) -> KeyPlan {
+    let plan = known.withLock { known in
+      known.origin === shapes.origin ? known.plans.first { $0.shape == shape } : nil
+    }
+    return plan ?? makePlan(shape: shape, place: place, shapes: shapes)
   }
 
   func makePlan(shape: Int, place: Int, shapes: ShapeTable) -> KeyPlan {

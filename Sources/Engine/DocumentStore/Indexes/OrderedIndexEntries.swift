@@ -61,18 +61,46 @@ struct OrderedIndexEntries: ~Copyable {
 
   /// Appends entries of a node and retains their children. `bound` is the key of the node's first child.
   mutating func append(_ node: OrderedIndexNode, _ range: Range<Int>, bound: [UInt8] = []) {
-    for index in range {
-      let child = isLeaf ? nil : node.child(at: index)
-      child?.retain()
-      guard isLeaf || index > 0 else {
-        append(bound.rawSpan, node.value(at: index), child: child)
-        continue
-      }
-      let keyBytes = node.keyBytes(at: index)
-      let target = unsafe room(for: keyBytes)
-      unsafe node.writeKey(at: index, to: target)
-      add(keyBytes, node.value(at: index), child: child)
+    guard isLeaf else {
+      for index in range { appendChild(index, of: node, bound: bound) }
+      return
     }
+    guard !range.isEmpty else { return }
+    precondition(range.lowerBound >= 0 && range.upperBound <= node.count, "entries of the node")
+    let arrays = unsafe node.arrays(count: node.count)
+    let (prefix, prefixBytes) = unsafe (node.prefix, node.prefixBytes)
+    let end = unsafe node.end
+    var tailsEnd = node.tailsEnd(before: range.lowerBound)
+    let tailBytes = node.tailsEnd(before: range.upperBound) - tailsEnd
+    var target = unsafe room(
+      for: (prefixBytes + OrderedIndexNode.headBytesMax) * range.count + tailBytes)
+    while count + range.count > itemsMax { growItems() }
+    for index in range {
+      let place = unsafe Int(arrays.places[index])
+      let (headBytes, tailBytes) = (place & 15, place >> 4 - tailsEnd)
+      tailsEnd = place >> 4
+      unsafe target.copyMemory(from: prefix, byteCount: prefixBytes)
+      let head = unsafe target + prefixBytes
+      // Also writes the bytes after a short head, which the next key or its tail overwrites.
+      unsafe head.storeBytes(of: arrays.heads[index].bigEndian, as: UInt32.self)
+      if tailBytes > 0 { unsafe (head + headBytes).copyMemory(from: end - tailsEnd, byteCount: tailBytes) }
+      let keyBytes = prefixBytes + headBytes + tailBytes
+      unsafe target += keyBytes
+      unsafe items[count] = Item(
+        start: bytesUsed, keyBytes: keyBytes, value: arrays.values[index], child: nil)
+      count += 1
+      bytesUsed += keyBytes
+    }
+  }
+
+  private mutating func appendChild(_ index: Int, of node: OrderedIndexNode, bound: [UInt8]) {
+    let child = node.child(at: index)
+    child.retain()
+    guard index > 0 else { return append(bound.rawSpan, node.value(at: index), child: child) }
+    let keyBytes = node.keyBytes(at: index)
+    let target = unsafe room(for: keyBytes)
+    unsafe node.writeKey(at: index, to: target)
+    add(keyBytes, node.value(at: index), child: child)
   }
 
   mutating func setLastValue(_ value: UInt32) {

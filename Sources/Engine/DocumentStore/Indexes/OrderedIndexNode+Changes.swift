@@ -70,22 +70,30 @@ extension OrderedIndexNode {
   func insert(_ key: RawSpan, _ ordinal: UInt32, at place: OrderedIndexPlace) -> [OrderedIndexPiece]? {
     guard !isLeaf else { return insertEntry(key, ordinal, at: place.index) }
     let index = place.child(onLevel: level)
-    if let pieces = uniqueChild(at: index).insert(key, ordinal, at: place) {
+    let child = uniqueChild(at: index)
+    if child.isLeaf, let leaf = child.insertInPlace(key, ordinal, at: place.index) {
+      if leaf.word != child.word { setChild(OrderedIndexChild(leaf), at: index) }
+    } else if let pieces = child.insert(key, ordinal, at: place) {
       return replaceChildren(index..<index + 1, with: pieces)
     }
     addKeys(1, at: index)
     return nil
   }
 
+  /// Inserts an entry into a leaf, and moves the leaf to a larger block if necessary. Returns the leaf, or
+  /// nil if it must be rewritten.
+  private func insertInPlace(_ key: RawSpan, _ ordinal: UInt32, at index: Int) -> OrderedIndexNode? {
+    guard let growth = growth(with: key), contentBytes + growth <= Self.contentBytesMax else { return nil }
+    let leaf =
+      hasRoom(for: growth) ? self : reallocated(spare: growth + spare(forInsertAt: index))
+    leaf.insertEntry(key, ordinal, child: nil, at: index)
+    return leaf
+  }
+
   private func insertEntry(_ key: RawSpan, _ ordinal: UInt32, at index: Int) -> [OrderedIndexPiece]? {
-    if let growth = growth(with: key), contentBytes + growth <= Self.contentBytesMax {
-      guard !hasRoom(for: growth) else {
-        insertEntry(key, ordinal, child: nil, at: index)
-        return nil
-      }
-      let larger = reallocated(spare: growth + spare(forInsertAt: index))
-      larger.insertEntry(key, ordinal, child: nil, at: index)
-      return [OrderedIndexPiece(bound: [], node: larger)]
+    let before = word
+    if let leaf = insertInPlace(key, ordinal, at: index) {
+      return leaf.word == before ? nil : [OrderedIndexPiece(bound: [], node: leaf)]
     }
     var entries = OrderedIndexEntries(level: 0)
     entries.append(self, 0..<index)

@@ -45,34 +45,36 @@ extension OrderedIndexNode {
     let headBytes = min(suffix.count, Self.headBytesMax)
     let tailBytes = suffix.count - headBytes
     precondition(index <= count && (child == nil) == isLeaf && hasRoom(for: Self.entryBytes + tailBytes))
+    let old = unsafe arrays(count: count)
+    let new = unsafe arrays(count: count + 1)
+    let before = index == 0 ? 0 : unsafe Int(old.places[index - 1] >> 4)
     var head: UInt32 = 0
-    let before = tailsEnd(before: index)
     if let start = suffix.baseAddress {
       head = unsafe Self.head(start, suffix.count)
-      let tails = unsafe end - self.tailBytes
-      unsafe memmove(tails - tailBytes, tails, self.tailBytes - before)
-      unsafe (end - before - tailBytes).copyMemory(from: start + headBytes, byteCount: tailBytes)
+      if tailBytes > 0 {
+        let tails = unsafe end - self.tailBytes
+        unsafe memmove(tails - tailBytes, tails, self.tailBytes - before)
+        unsafe (end - before - tailBytes).copyMemory(from: start + headBytes, byteCount: tailBytes)
+      }
     }
     // Move the last array first, because each array moves up into the space of the array after it.
-    let oldPlaces = unsafe places
-    let oldValues = unsafe values
-    let oldHeads = unsafe heads
     self.count = count + 1
-    unsafe Self.open(values, from: oldValues, count: count, at: index)
-    unsafe Self.open(places, from: oldPlaces, count: count, at: index)
-    unsafe Self.open(heads, from: oldHeads, count: count, at: index)
+    unsafe Self.open(new.values, from: old.values, count: count, at: index)
+    unsafe Self.open(new.places, from: old.places, count: count, at: index)
+    unsafe Self.open(new.heads, from: old.heads, count: count, at: index)
     if let child {
+      let children = unsafe children
       unsafe Self.open(children, from: children, count: count, at: index)
       unsafe children[index] = child.word
     }
-    unsafe heads[index] = head
-    unsafe values[index] = value
-    unsafe places[index] = UInt16((before + tailBytes) << 4 | headBytes)
+    unsafe new.heads[index] = head
+    unsafe new.values[index] = value
+    unsafe new.places[index] = UInt16((before + tailBytes) << 4 | headBytes)
     if tailBytes > 0 {
-      let places = unsafe self.places
+      let places = unsafe new.places
       for later in index + 1..<count + 1 { unsafe places[later] &+= UInt16(tailBytes << 4) }
+      self.tailBytes += tailBytes
     }
-    self.tailBytes += tailBytes
   }
 
   /// Removes an entry without releasing its child.
@@ -86,14 +88,13 @@ extension OrderedIndexNode {
       let places = unsafe self.places
       for later in index + 1..<count { unsafe places[later] &-= UInt16(tailBytes << 4) }
     }
-    let oldPlaces = unsafe places
-    let oldValues = unsafe values
-    let oldHeads = unsafe heads
+    let old = unsafe arrays(count: count)
+    let new = unsafe arrays(count: count - 1)
     self.count = count - 1
     if !isLeaf { unsafe Self.close(children, from: children, count: count, at: index) }
-    unsafe Self.close(heads, from: oldHeads, count: count, at: index)
-    unsafe Self.close(places, from: oldPlaces, count: count, at: index)
-    unsafe Self.close(values, from: oldValues, count: count, at: index)
+    unsafe Self.close(new.heads, from: old.heads, count: count, at: index)
+    unsafe Self.close(new.places, from: old.places, count: count, at: index)
+    unsafe Self.close(new.values, from: old.values, count: count, at: index)
     self.tailBytes -= tailBytes
     lastInsert = nil
   }

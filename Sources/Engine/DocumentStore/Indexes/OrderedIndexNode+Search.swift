@@ -32,17 +32,19 @@ extension OrderedIndexNode {
     let suffix = unsafe key + prefixBytes
     let suffixBytes = keyBytes - prefixBytes
     let head = unsafe Self.head(suffix, suffixBytes)
-    let heads = unsafe heads
-    var low = unsafe lowerBoundIndex(head, heads, from: first)
+    let count = count
+    let arrays = unsafe arrays(count: count)
+    let heads = unsafe arrays.heads
+    var low = unsafe lowerBoundIndex(head, heads, first..<count)
     guard low < count, unsafe heads[low] == head else { return (low, false) }
     // Among equal heads, the rest of the key decides.
     var high = low + 1
     if high < count, unsafe heads[high] == head {
-      high = head == UInt32.max ? count : unsafe lowerBoundIndex(head + 1, heads, from: high)
+      high = head == UInt32.max ? count : unsafe lowerBoundIndex(head + 1, heads, high..<count)
     }
     while low < high {
       let middle = (low + high) / 2
-      let order = unsafe compareRest(at: middle, suffix, suffixBytes: suffixBytes)
+      let order = unsafe compareRest(arrays.places, middle, suffix, suffixBytes: suffixBytes)
       if order == 0 { return (middle, true) }
       if order < 0 { low = middle + 1 } else { high = middle }
     }
@@ -61,19 +63,21 @@ extension OrderedIndexNode {
     return head
   }
 
-  /// Returns the index of the first entry, from `first` on, whose head is not less than `head`.
-  private func lowerBoundIndex(_ head: UInt32, _ heads: UnsafeMutablePointer<UInt32>, from first: Int) -> Int
-  {
-    assert(first <= count)
-    let countedMax = isLeaf ? 192 : 64
-    var start = first
-    var rest = count - first
-    while rest > countedMax {
+  /// The number of heads that are counted. Counting reads their cache lines in parallel, whereas a binary
+  /// search waits for each line in turn.
+  private static let countedMax = 32
+
+  /// Returns the index of the first entry of a range whose head is not less than `head`.
+  private func lowerBoundIndex(
+    _ head: UInt32, _ heads: UnsafeMutablePointer<UInt32>, _ range: Range<Int>
+  ) -> Int {
+    var start = range.lowerBound
+    var rest = range.count
+    while rest > Self.countedMax {
       let half = rest / 2
       start &+= unsafe heads[start &+ half &- 1] < head ? half : 0
       rest &-= half
     }
-    // Counting reads all cache lines in parallel, whereas a binary search would wait for each line in turn.
     // With wrapping arithmetic, one instruction can compare several heads.
     var below: UInt32 = 0
     var index = start
@@ -82,17 +86,22 @@ extension OrderedIndexNode {
       below &+= unsafe heads[index] < head ? 1 : 0
       index &+= 1
     }
-    return start + Int(below)
+    return start &+ Int(below)
   }
 
-  /// Returns how the entry compares with a suffix that has an equal head.
-  private func compareRest(at index: Int, _ suffix: UnsafeRawPointer, suffixBytes: Int) -> Int {
-    let headBytes = headBytes(at: index)
+  /// Returns how an entry compares with a suffix that has an equal head.
+  @inline(__always)
+  private func compareRest(
+    _ places: UnsafeMutablePointer<UInt16>, _ index: Int, _ suffix: UnsafeRawPointer, suffixBytes: Int
+  ) -> Int {
+    let place = unsafe Int(places[index])
+    let headBytes = place & 15
     let expected = min(suffixBytes, Self.headBytesMax)
     guard headBytes == expected else { return headBytes - expected }
-    let tailBytes = tailBytes(at: index)
+    let tailsEnd = place >> 4
+    let tailBytes = tailsEnd - (index == 0 ? 0 : unsafe Int(places[index - 1] >> 4))
     let rest = suffixBytes - headBytes
-    let order = Int(unsafe memcmp(tail(at: index), suffix + headBytes, min(tailBytes, rest)))
+    let order = Int(unsafe memcmp(end - tailsEnd, suffix + headBytes, min(tailBytes, rest)))
     return order == 0 ? tailBytes - rest : order
   }
 

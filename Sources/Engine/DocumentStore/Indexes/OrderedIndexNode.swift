@@ -201,6 +201,24 @@ struct OrderedIndexNode: @unchecked Sendable {
 
   // MARK: Parts
 
+  /// The addresses of a node's arrays. They are valid until the number of entries or the prefix changes.
+  @unsafe struct Arrays {
+    let heads: UnsafeMutablePointer<UInt32>
+    let places: UnsafeMutablePointer<UInt16>
+    let values: UnsafeMutablePointer<UInt32>
+  }
+
+  /// The arrays of this node if it has `count` entries.
+  @inline(__always)
+  func arrays(count: Int) -> Arrays {
+    let start = unsafe memory + Self.arraysStart(prefixBytes) + childBytes * count
+    let places = unsafe start + 4 &* count
+    return unsafe Arrays(
+      heads: start.assumingMemoryBound(to: UInt32.self),
+      places: places.assumingMemoryBound(to: UInt16.self),
+      values: (places + (2 &* count &+ 3) & ~3).assumingMemoryBound(to: UInt32.self))
+  }
+
   var children: UnsafeMutablePointer<UInt> {
     unsafe (memory + Self.arraysStart(prefixBytes)).assumingMemoryBound(to: UInt.self)
   }

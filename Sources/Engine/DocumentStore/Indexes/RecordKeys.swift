@@ -10,11 +10,20 @@ import ByteStore
 
 /// The values of an index's fields in one record, as ranges of bytes. The range of an absent value is empty.
 struct FieldPlaces {
-  fileprivate(set) var places: [Range<Int>] = []
+  /// The ranges. Those from `count` on are unused.
+  private var places: [Range<Int>] = []
+  private var count = 0
 
-  fileprivate static let absent = 0..<0
+  static let absent = 0..<0
 
   init() {}
+
+  mutating func removeAll() { count = 0 }
+
+  mutating func append(_ place: Range<Int>) {
+    if count < places.count { places[count] = place } else { places.append(place) }
+    count += 1
+  }
 
   subscript(field: Int) -> Range<Int> { places[field] }
 
@@ -23,7 +32,7 @@ struct FieldPlaces {
   static func areSame(
     _ left: FieldPlaces, in leftRecord: RawSpan, as right: FieldPlaces, in rightRecord: RawSpan
   ) -> Bool {
-    for field in left.places.indices {
+    for field in 0..<left.count {
       let (left, right) = (left.places[field], right.places[field])
       guard leftRecord.extracting(left).isSame(as: rightRecord.extracting(right)) else { return false }
     }
@@ -32,7 +41,7 @@ struct FieldPlaces {
 }
 
 struct RecordKeys: ~Copyable {
-  let plans: KeyPlans
+  var composer: KeyComposer
   /// The encoded id of the indexed collections.
   let group: [UInt8]
   /// The database whose shapes have plans. Records of other databases are read by name.
@@ -40,12 +49,15 @@ struct RecordKeys: ~Copyable {
   private var known: [KeyPlan]
   private var current: KeyPlan?
   private var places = FieldPlaces()
-  /// The keys of the elements of an array, and their ranges in key order.
-  var elements = KeyBuffer()
-  var elementKeys: [Range<Int>] = []
+
+  var plans: KeyPlans { composer.plans }
 
   init(_ definition: IndexDefinition, _ origin: ShapeTable.Origin?) {
-    plans = definition.plans ?? KeyPlans(definition)
+    self.init(definition.keyPlans, origin)
+  }
+
+  init(_ plans: KeyPlans, _ origin: ShapeTable.Origin?) {
+    composer = KeyComposer(plans)
     group = plans.group
     self.origin = origin
     known = plans.plans(of: origin)
@@ -61,7 +73,7 @@ struct RecordKeys: ~Copyable {
     swap(&places, &self.places)
     defer { swap(&places, &self.places) }
     return locate(record, shapes, in: &places)
-      && makeKeys(of: document, record, shapes: shapes, at: places, into: &keys)
+      && composer.makeKeys(of: document, record, shapes: shapes, at: places, into: &keys)
   }
 
   // MARK: Locating
@@ -69,7 +81,7 @@ struct RecordKeys: ~Copyable {
   /// Locates the values of the index's fields. Returns false if the record is unreadable. Does not validate
   /// the values themselves.
   mutating func locate(_ record: RawSpan, _ shapes: ShapeTable, in places: inout FieldPlaces) -> Bool {
-    places.places.removeAll(keepingCapacity: true)
+    places.removeAll()
     let shapeBytes = shapes.bytes.rawSpan
     guard let start = RecordCodec.fieldsStart(record),
       let layout = RecordLayout(mapIn: record, from: start, to: record.byteCount, shapes: shapeBytes),
@@ -83,18 +95,17 @@ struct RecordKeys: ~Copyable {
     for field in plan.slots.indices {
       let slot = plan.slots[field]
       guard slot >= 0 else {
-        places.places.append(FieldPlaces.absent)
+        places.append(FieldPlaces.absent)
         continue
       }
       guard var place = layout.range(ofValue: slot, in: record) else { return false }
       if plans.fields[field].isNested {
-        switch find(plans.names[field].dropFirst(), record, below: place, shapes: shapeBytes) {
-        case .value(let inner): place = inner
-        case .absent: place = FieldPlaces.absent
-        case .damaged: return false
+        guard let inner = Self.place(of: plans.names[field], record, below: place, shapes: shapeBytes) else {
+          return false
         }
+        place = inner
       }
-      places.places.append(place)
+      places.append(place)
     }
     return true
   }
@@ -109,18 +120,31 @@ struct RecordKeys: ~Copyable {
   private func locateByName(_ record: RawSpan, _ shapes: ShapeTable, in places: inout FieldPlaces) -> Bool {
     guard let start = RecordCodec.fieldsStart(record) else { return false }
     for names in plans.names {
-      switch find(names[...], record, inMap: start..<record.byteCount, depth: 0, shapes: shapes.bytes.rawSpan)
+      switch Self.find(
+        names[...], record, inMap: start..<record.byteCount, depth: 0, shapes: shapes.bytes.rawSpan)
       {
-      case .value(let place): places.places.append(place)
-      case .absent: places.places.append(FieldPlaces.absent)
+      case .value(let place): places.append(place)
+      case .absent: places.append(FieldPlaces.absent)
       case .damaged: return false
       }
     }
     return true
   }
 
+  /// The place of a nested field. `place` is the value of the field's first name. Returns nil if the record
+  /// is unreadable.
+  static func place(
+    of names: [String], _ record: RawSpan, below place: Range<Int>, shapes: RawSpan
+  ) -> Range<Int>? {
+    switch find(names.dropFirst(), record, below: place, shapes: shapes) {
+    case .value(let inner): inner
+    case .absent: FieldPlaces.absent
+    case .damaged: nil
+    }
+  }
+
   /// Finds a value below a top-level value, as `RecordDecoder` does.
-  private func find(
+  private static func find(
     _ names: ArraySlice<String>, _ record: RawSpan, below place: Range<Int>, depth: Int = 0,
     shapes: RawSpan
   ) -> RecordLayout.Found {
@@ -130,7 +154,7 @@ struct RecordKeys: ~Copyable {
       names, record, inMap: place.lowerBound + 1..<place.upperBound, depth: depth + 1, shapes: shapes)
   }
 
-  private func find(
+  private static func find(
     _ names: ArraySlice<String>, _ record: RawSpan, inMap range: Range<Int>, depth: Int, shapes: RawSpan
   ) -> RecordLayout.Found {
     guard var name = names.first,

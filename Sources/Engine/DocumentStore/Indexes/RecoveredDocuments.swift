@@ -74,7 +74,7 @@ extension RecoveredDocuments {
     shapes: ShapeTable
   ) -> KeyChanges? {
     var keys: KeyChanges?
-    var records = RecordPairKeys(definition, shapes.origin)
+    var records = RecordPairKeys(definition.keyPlans, shapes.origin)
     let group = records.group
     for (place, change) in changes.enumerated() {
       let source = part[change.source]

@@ -9,7 +9,7 @@ import ByteStore
 
 /// The segments of a valid document key.
 struct DocumentKeyParts: ~Escapable {
-  private let key: RawSpan
+  let key: RawSpan
   private let last: LastSegments
 
   /// Nil if `DocumentKey.decode` would return nil.
@@ -97,6 +97,9 @@ struct LastSegments {
       guard key.extracting(collection).isSame(as: group), DocumentKey.decode(key) != nil else { return nil }
     }
   }
+
+  /// Finds the segments of a key that `DocumentKey.encode` has made. Does not check the names.
+  init(trusted key: RawSpan) { self.init(any: key) }
 
   /// Finds the segments without checking names.
   private init(any key: RawSpan) {

@@ -4,7 +4,21 @@
 
 import ByteStore
 
-extension RecordKeys {
+struct KeyComposer: ~Copyable {
+  /// The form of the keys.
+  var plans: KeyPlans
+  /// The keys of the elements of an array, and their ranges in key order.
+  private var elements = KeyBuffer()
+  private var elementKeys: [Range<Int>] = []
+
+  init(_ plans: KeyPlans = .none) { self.plans = plans }
+
+  /// Frees the memory of an unusually large array.
+  mutating func shrink() {
+    elements.shrink()
+    if elementKeys.capacity > KeyBuffer.capacityKept { elementKeys = [] }
+  }
+
   /// Replaces `keys` by the keys of a document whose values were located. Returns false if a value cannot be
   /// decoded.
   mutating func makeKeys(
