@@ -46,8 +46,10 @@ package final class PooledBuffer {
     unsafe storage.deallocate()
   }
 
+  // Addresses, because a coroutine that yields the buffer would allocate its frame for each access from
+  // another module.
   package var buffer: ReadBuffer {
-    _read { yield unsafe storage.pointee }
-    _modify { yield unsafe &storage.pointee }
+    unsafeAddress { unsafe UnsafePointer(storage) }
+    unsafeMutableAddress { unsafe storage }
   }
 }
