@@ -155,12 +155,12 @@ import Testing
     #expect(sorted.count == 2000)
     var wrong: [String] = []
     for limit in [1, 50, 999] {
-      let (few, done) = try store.run(query.limited(to: .first(limit))) { run throws(DocumentStoreError) in
-        try run.documents()
+      let (few, work) = try store.run(query.limited(to: .first(limit))) { run throws(DocumentStoreError) in
+        (try run.documents(), run.work)
       }
-      let isKeptMaxRight = (1...max(64, 2 * limit)).contains(done.work.matchesKeptPeak)
-      if few != Array(sorted.prefix(limit)) || done.work.documentsRead != 2000 || !isKeptMaxRight {
-        wrong.append("limit \(limit): \(few.map(\.path.id)), \(done.work)")
+      let isKeptMaxRight = (1...max(64, 2 * limit)).contains(work.matchesKeptPeak)
+      if few != Array(sorted.prefix(limit)) || work.documentsRead != 2000 || !isKeptMaxRight {
+        wrong.append("limit \(limit): \(few.map(\.path.id)), \(work)")
       }
     }
     #expect(wrong == [])

@@ -66,9 +66,7 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   package var bytes: RawSpan {
     @_lifetime(borrow self)
     borrowing get {
-      let output = unsafe UnsafeRawBufferPointer(
-        rebasing: memory[Self.outputStart + start..<Self.outputStart + outputBytes])
-      let view = unsafe RawSpan(_unsafeBytes: output)
+      let view = unsafe RawSpan(_unsafeStart: outputAddress + start, byteCount: outputBytes &- start)
       return unsafe _overrideLifetime(view, borrowing: self)
     }
   }
@@ -77,9 +75,9 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   package var key: RawSpan {
     @_lifetime(borrow self)
     borrowing get {
-      let output = unsafe UnsafeRawBufferPointer(
-        rebasing: memory[Self.outputStart + keyRange.lowerBound..<Self.outputStart + keyRange.upperBound])
-      let view = unsafe RawSpan(_unsafeBytes: output)
+      precondition(keyRange.upperBound <= outputBytes, "a key is read after the entry was split")
+      let view = unsafe RawSpan(
+        _unsafeStart: outputAddress + keyRange.lowerBound, byteCount: keyRange.count)
       return unsafe _overrideLifetime(view, borrowing: self)
     }
   }
@@ -180,6 +178,12 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
   // MARK: Memory
 
   private var memory: UnsafeMutableRawBufferPointer { unsafe currentBlock.memory }
+
+  /// The address of the output. `start` and `outputBytes` never exceed the output, because each change of
+  /// them is checked, so that reads need not compare them again.
+  private var outputAddress: UnsafeRawPointer {
+    unsafe UnsafeRawPointer(memory.baseAddress.unsafelyUnwrapped) + Self.outputStart
+  }
 
   private var output: UnsafeMutableRawBufferPointer {
     unsafe UnsafeMutableRawBufferPointer(rebasing: memory[Self.outputStart...])

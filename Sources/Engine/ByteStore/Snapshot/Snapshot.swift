@@ -128,51 +128,74 @@ package final class Snapshot: Sendable {
     _ ordinals: [UInt32], using buffer: inout ReadBuffer,
     _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Bool
   ) throws(ByteStoreError) -> Bool {
-    // A copy of the frozen key directory needs no lock.
+    var reads = EntryReads(of: ordinals)
+    // The frozen key directory needs no lock and no copy.
+    if !loading.isSet, table.find(&reads) { return try read(&reads, table, using: &buffer, body) }
+    let table = try load(&reads)
+    return try read(&reads, table, using: &buffer, body)
+  }
+
+  /// Entries to read, in the given order.
+  fileprivate struct EntryReads {
+    let ordinals: [UInt32]
+    var locations: [Location]
+    /// The number of locations, from the first one on, that were looked up.
+    var foundCount = 0
+    /// The number of locations, from the first one on, for which read-ahead was started.
+    var requestedCount = 0
+
+    init(of ordinals: [UInt32]) {
+      self.ordinals = ordinals
+      locations = Array(repeating: .none, count: ordinals.count)
+    }
+  }
+
+  /// Looks up the remaining locations, and loads the pages that they need. Returns the key directory with
+  /// these pages.
+  private func load(_ reads: inout EntryReads) throws(ByteStoreError) -> KeyDirectory {
     var table = current
     var hasPrefetchedPages = false
-    var locations: [Location] = []
-    locations.reserveCapacity(ordinals.count)
-    for ordinal in ordinals {
-      var location = table.loadedLocation(of: ordinal)
-      while location == nil {
-        if !hasPrefetchedPages { prefetchPages(of: ordinals, table) }
-        hasPrefetchedPages = true
-        if let page = table.missingPage(for: ordinal) { try loadingDirectory.load(page, alsoInto: live) }
-        table = loadingDirectory.frozen()
-        location = table.loadedLocation(of: ordinal)
+    while !table.find(&reads) {
+      if !hasPrefetchedPages { prefetchPages(of: reads.ordinals, table) }
+      hasPrefetchedPages = true
+      if let page = table.missingPage(for: reads.ordinals[reads.foundCount]) {
+        try loadingDirectory.load(page, alsoInto: live)
       }
-      locations.append(location ?? Location.none)
+      table = loadingDirectory.frozen()
     }
-    // `requestedCount` is the number of locations, from the first one on, for which read-ahead was started.
-    var requestedCount = 0
-    if hasPrefetchedPages { startReading(locations, from: 0, requestedCount: &requestedCount, table: table) }
+    if hasPrefetchedPages { startReading(&reads, from: 0, table) }
+    return table
+  }
+
+  private func read(
+    _ reads: inout EntryReads, _ table: KeyDirectory, using buffer: inout ReadBuffer,
+    _ body: (_ ordinal: UInt32, _ key: RawSpan, _ value: RawSpan) -> Bool
+  ) throws(ByteStoreError) -> Bool {
     let cache = live.cache
+    let count = reads.locations.count
     var index = 0
-    while index < locations.count {
-      let location = locations[index]
+    while index < count {
+      let location = reads.locations[index]
       guard let segment = table.segment(of: location) else {
         if case .memtable(let commit, let offset) = location.place {
           buffer.fill(with: table.memtable[commit], putAt: offset)
-          guard body(ordinals[index], buffer.key, buffer.bytes) else { return false }
+          guard body(reads.ordinals[index], buffer.key, buffer.bytes) else { return false }
         }
         index += 1
         continue
       }
-      if !segment.isOpen {
-        startReading(locations, from: index, requestedCount: &requestedCount, table: table)
-      }
+      if !segment.isOpen { startReading(&reads, from: index, table) }
       let opened = try segment.open(wanting: location)
       // Reads all entries of this segment up to the first entry elsewhere, so that the references to the
       // segment and to its file are counted only once.
       repeat {
-        if try segment.read(locations[index], opened, cache: cache, into: &buffer) {
-          startReading(locations, from: index + 1, requestedCount: &requestedCount, table: table)
+        if try segment.read(reads.locations[index], opened, cache: cache, into: &buffer) {
+          startReading(&reads, from: index + 1, table)
         }
-        guard buffer.splitEntry() else { throw segment.badEntry(locations[index], opened) }
-        guard body(ordinals[index], buffer.key, buffer.bytes) else { return false }
+        guard buffer.splitEntry() else { throw segment.badEntry(reads.locations[index], opened) }
+        guard body(reads.ordinals[index], buffer.key, buffer.bytes) else { return false }
         index += 1
-      } while index < locations.count && locations[index].isInSegment(ofSlot: segment.slot)
+      } while index < count && reads.locations[index].isInSegment(ofSlot: segment.slot)
     }
     return true
   }
@@ -183,19 +206,17 @@ package final class Snapshot: Sendable {
   private static let readAheadPages = 128
 
   /// Starts read-ahead of the entries from `index` on, except the entries for which it was already started.
-  private func startReading(
-    _ locations: [Location], from index: Int, requestedCount: inout Int, table: KeyDirectory
-  ) {
-    let first = max(requestedCount, index)
+  private func startReading(_ reads: inout EntryReads, from index: Int, _ table: KeyDirectory) {
+    let first = max(reads.requestedCount, index)
     var end = first
     var pages = 0
-    while end < min(index + Self.readAheadEntries, locations.count), pages < Self.readAheadPages {
-      pages += locations[end].pages
+    while end < min(index + Self.readAheadEntries, reads.locations.count), pages < Self.readAheadPages {
+      pages += reads.locations[end].pages
       end += 1
     }
     guard first < end else { return }
-    table.startReading(locations[first..<end])
-    requestedCount = end
+    table.startReading(reads.locations[first..<end])
+    reads.requestedCount = end
   }
 
   /// Starts read-ahead of the checkpoint pages that these ordinals need and that are not loaded yet.
@@ -283,10 +304,22 @@ extension KeyDirectory {
     return .locations(Int(ordinal) / PagedWords.wordsPerPage)
   }
 
-  /// The location of an ordinal: `Location.none` if the ordinal is unused; nil if its page is not loaded.
-  func loadedLocation(of ordinal: UInt32) -> Location? {
-    guard ordinal < ordinals else { return Location.none }
-    return locations.loadedWord(at: Int(ordinal)).map(Location.init(bits:))
+  /// Looks up the remaining locations; `Location.none` stands for an unused ordinal. Returns false at the
+  /// first ordinal whose page is not loaded.
+  fileprivate func find(_ reads: inout Snapshot.EntryReads) -> Bool {
+    let wanted = reads.ordinals
+    var index = reads.foundCount
+    // A span checks once whether the array is shared.
+    var found = reads.locations.mutableSpan
+    while index < wanted.count {
+      if wanted[index] < ordinals {
+        guard let word = locations.loadedWord(at: Int(wanted[index])) else { break }
+        found[index] = Location(bits: word)
+      }
+      index += 1
+    }
+    reads.foundCount = index
+    return index == wanted.count
   }
 
   /// The segment of a location; nil for a location in memory.

@@ -15,11 +15,18 @@ struct Conjunction {
   struct Form: Sendable {
     /// The fields of the equality filters, with the index of each filter.
     fileprivate let equalities: [(field: IndexDefinition.Field, place: Int)]
-    fileprivate let orders: [OrderBy]
+    let orders: [OrderBy]
     fileprivate let dropped: Set<Int>
     /// The indexes of the other filters.
     fileprivate let rest: [Int]
-    fileprivate let isDecidedByKeys: Bool
+    let isDecidedByKeys: Bool
+
+    /// Whether cursors alone bound the keys with a prefix, and each of their values is that of an order.
+    func isBoundedByCursors(of query: OrientedQuery) -> Bool {
+      rest.isEmpty && dropped.isEmpty
+        && max(query.start?.values.count ?? 0, query.end?.values.count ?? 0) <= orders.count
+        && orders.count == query.orders.count
+    }
   }
 
   let query: OrientedQuery
@@ -227,17 +234,8 @@ struct Conjunction {
 
   /// Returns the keys with this prefix that lie between the cursors; nil if there are none.
   private func rangeBetweenCursors(behind prefix: [UInt8]) -> ByteRange? {
-    var range = ByteRange.prefix(prefix)
-    if let start = query.start {
-      guard let lower = cut(start, behind: prefix).bytes else { return nil }
-      if range.lower.precedes(lower) { range.lower = lower }
-    }
-    if let end = query.end, let upper = cut(end, behind: prefix).bytes,
-      range.upper.map({ upper.precedes($0) }) ?? true
-    {
-      range.upper = upper
-    }
-    return range.isEmpty ? nil : range
+    let start = query.start.map { cut($0, behind: prefix) }
+    return ByteRange.prefix(prefix).between(start, query.end.map { cut($0, behind: prefix) })
   }
 
   // MARK: Cursors
@@ -248,6 +246,9 @@ struct Conjunction {
 
   /// Returns the bound that a cursor sets on keys that begin with `prefix`.
   private func cut(_ cursor: Cursor, behind prefix: [UInt8]) -> KeyBound {
+    if dropped.isEmpty, cursor.values.count <= query.orders.count {
+      return KeyBound(cursor, query.orders, behind: prefix)
+    }
     var bytes = prefix
     var values = cursor.values[...]
     for (place, order) in query.orders.enumerated() {

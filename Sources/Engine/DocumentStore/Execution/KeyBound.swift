@@ -33,6 +33,36 @@ enum KeyBound {
   }
 }
 
+extension KeyBound {
+  /// The bound that a cursor sets on keys that begin with `prefix` and continue with the values of `orders`.
+  /// The cursor has a value for each of the first orders, and no more values than there are orders.
+  init(_ cursor: Cursor, _ orders: [OrderBy], behind prefix: [UInt8]) {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(prefix.count + Self.valueBytes * cursor.values.count)
+    bytes.append(contentsOf: prefix)
+    for place in cursor.values.indices {
+      IndexKey.append(cursor.values[place], orders[place].direction, to: &bytes)
+    }
+    self = cursor.side == .before ? .before(bytes) : .after(bytes)
+  }
+
+  /// The space that most values take in a key.
+  static let valueBytes = 24
+}
+
+extension ByteRange {
+  /// Returns the keys of a range that lie between two bounds; nil if there are none.
+  func between(_ start: KeyBound?, _ end: KeyBound?) -> ByteRange? {
+    var range = self
+    if let start {
+      guard let first = start.bytes else { return nil }
+      if lower.precedes(first) { range.lower = first }
+    }
+    if let end = end?.bytes, upper.map({ end.precedes($0) }) ?? true { range.upper = end }
+    return range.isEmpty ? nil : range
+  }
+}
+
 /// The values between two gaps.
 struct ValueInterval {
   var lower: KeyBound

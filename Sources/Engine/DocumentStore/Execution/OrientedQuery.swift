@@ -17,6 +17,12 @@ struct QueryOrientation: Sendable {
     self.orders = isBackward ? orders.map(\.reversed) : Array(orders)
     hasOrdersAfterName = nameIndex + 1 < run.orders.count
   }
+
+  /// The start of a query in the direction of ascending names.
+  func start(of run: StructuredQuery) -> Cursor? { isBackward ? run.end?.reversed : run.start }
+
+  /// The end of a query in the direction of ascending names.
+  func end(of run: StructuredQuery) -> Cursor? { isBackward ? run.start?.reversed : run.end }
 }
 
 /// The query to run. If its document names descend, `orders` and the cursors are reversed, and the indexes
@@ -33,8 +39,8 @@ final class OrientedQuery: Sendable {
   init(_ run: StructuredQuery, _ orientation: QueryOrientation) {
     self.run = run
     self.orientation = orientation
-    start = orientation.isBackward ? run.end?.reversed : run.start
-    end = orientation.isBackward ? run.start?.reversed : run.end
+    start = orientation.start(of: run)
+    end = orientation.end(of: run)
   }
 
   var isBackward: Bool { orientation.isBackward }

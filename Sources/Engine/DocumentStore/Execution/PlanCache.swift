@@ -10,13 +10,24 @@ final class PlanCache: Sendable {
   /// The maximum number of templates. The template that was added first is replaced first.
   static let templatesMax = 64
 
-  fileprivate struct Entry {
+  fileprivate final class Entry: Sendable {
     let form: QueryForm
     let indexes: [IndexIdentity]
     let template: PlanTemplate
+    /// The place of the template's index among the indexes; nil for the names.
+    let indexPlace: Int?
+
+    init(_ template: PlanTemplate, _ form: QueryForm, _ view: IndexView) {
+      self.form = form
+      self.template = template
+      indexes = view.indexes.map(\.identity)
+      indexPlace = template.indexPlace(in: view)
+    }
   }
 
   fileprivate struct State {
+    /// The entry that was found last. Most programs ask queries of one form many times in a row.
+    var last: Entry?
     /// The digests of the entries, so that a search reads no other memory.
     var digests: [UInt64] = []
     var entries: [Entry] = []
@@ -29,16 +40,16 @@ final class PlanCache: Sendable {
   /// Returns the plan for a query with the indexes of a view; nil if there is no template. The query must be
   /// in the form returned by `executableForm`.
   func plan(for run: StructuredQuery, _ view: IndexView) -> QueryPlan? {
-    guard let digest = QueryForm.digest(of: run) else { return nil }
-    return state.withLock { state in state.template(for: run, digest, view: view) }?.plan(for: run)
+    guard let entry = state.withLock({ $0.entry(for: run, view) }) else { return nil }
+    return entry.template.plan(for: run, at: entry.indexPlace)
   }
 
   func add(_ template: PlanTemplate, for run: StructuredQuery, view: IndexView) {
     guard let form = QueryForm(run), let digest = QueryForm.digest(of: run) else { return }
-    let entry = Entry(form: form, indexes: view.indexes.map(\.identity), template: template)
+    let entry = Entry(template, form, view)
     state.withLock { state in
       // Another thread may have planned a query of this form in the meantime.
-      guard state.template(for: run, digest, view: view) == nil else { return }
+      guard state.entry(for: run, view) == nil else { return }
       if state.entries.count < Self.templatesMax {
         state.digests.append(digest)
         state.entries.append(entry)
@@ -55,10 +66,14 @@ final class PlanCache: Sendable {
 }
 
 extension PlanCache.State {
-  fileprivate func template(for run: StructuredQuery, _ digest: UInt64, view: IndexView) -> PlanTemplate? {
-    for place in digests.indices
-    where digests[place] == digest && entries[place].holds(for: view) && entries[place].form.matches(run) {
-      return entries[place].template
+  fileprivate mutating func entry(for run: StructuredQuery, _ view: IndexView) -> PlanCache.Entry? {
+    if let last, last.holds(for: view), last.form.matches(run) { return last }
+    guard let digest = QueryForm.digest(of: run) else { return nil }
+    for place in digests.indices where digests[place] == digest {
+      let entry = entries[place]
+      guard entry.holds(for: view), entry.form.matches(run) else { continue }
+      last = entry
+      return entry
     }
     return nil
   }

@@ -6,8 +6,8 @@
 
 /// The form of a query whose filters are comparisons without lists. Two queries of one form have the same
 /// plan for one set of indexes, except for the values in its ranges, if no estimate of keys takes part in the
-/// choice.
-struct QueryForm: Sendable {
+/// choice. This type is a class, so that a comparison with a query copies nothing.
+final class QueryForm: Sendable {
   private struct Comparison: Sendable {
     let field: StoredFieldPath
     let `operator`: FieldFilter.Operator

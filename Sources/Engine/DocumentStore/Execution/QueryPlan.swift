@@ -11,7 +11,8 @@ final class QueryPlan: Sendable {
     enum Source: Hashable, Sendable {
       /// The names of all documents.
       case names
-      case index(IndexDefinition)
+      /// Indirect, so that a copy counts one reference.
+      indirect case index(IndexDefinition)
     }
 
     var source: Source
@@ -34,9 +35,20 @@ final class QueryPlan: Sendable {
 
   /// The only access of the plan; nil if the plan has several accesses, a document, or nothing.
   let onlyAccess: Access?
+  /// The ranges of the only access; empty if there is none.
+  let onlyRanges: [ByteRange]
+  /// Whether the plan has one access.
+  let hasOnlyAccess: Bool
+  /// Whether the only access is that of the names.
+  let isOfNames: Bool
+  /// The place of the only index in the view for which the plan was made; nil if it is not known.
+  private let indexPlace: Int?
   /// The branches of a plan without `onlyAccess`.
   private let otherBranches: [Branch]
-  private let oriented: OrientedQuery
+  /// The query in executable form. Its limit always selects the first documents, so the caller may have to
+  /// reverse the result.
+  let query: StructuredQuery
+  let isBackward: Bool
   /// True if every branch is in query order. The branches are then merged, and a limit ends the scan.
   /// Otherwise, all matches are read and sorted.
   let isOrdered: Bool
@@ -44,38 +56,55 @@ final class QueryPlan: Sendable {
   let isExact: Bool
 
   init(_ oriented: OrientedQuery, _ branches: [Branch], isOrdered: Bool, isExact: Bool) {
-    self.oriented = oriented
+    query = oriented.run
+    isBackward = oriented.isBackward
     self.isOrdered = isOrdered
     self.isExact = isExact
+    indexPlace = nil
     if branches.count == 1, case .keys(let accesses) = branches[0], accesses.count == 1 {
       onlyAccess = accesses[0]
+      onlyRanges = accesses[0].ranges
+      hasOnlyAccess = true
+      isOfNames = accesses[0].source == .names
       otherBranches = []
     } else {
       onlyAccess = nil
+      onlyRanges = []
+      hasOnlyAccess = false
+      isOfNames = false
       otherBranches = branches
     }
   }
 
   /// Creates a plan for the matches in one access, in query order. If the access has no ranges, nothing can
-  /// match.
-  init(_ oriented: OrientedQuery, inOrderOf access: Access, isExact: Bool) {
-    self.oriented = oriented
-    onlyAccess = access.ranges.isEmpty ? nil : access
-    otherBranches = []
+  /// match. `indexPlace` is the place of the index in the view, or nil for the names.
+  init(
+    _ query: StructuredQuery, isBackward: Bool, inOrderOf access: Access, at indexPlace: Int?, isExact: Bool
+  ) {
+    self.query = query
+    self.isBackward = isBackward
     isOrdered = true
     self.isExact = isExact
+    self.indexPlace = indexPlace
+    onlyRanges = access.ranges
+    hasOnlyAccess = !access.ranges.isEmpty
+    isOfNames = hasOnlyAccess && indexPlace == nil
+    onlyAccess = hasOnlyAccess ? access : nil
+    otherBranches = []
   }
 
   var branches: [Branch] { onlyAccess.map { [.keys([$0])] } ?? otherBranches }
 
-  /// The query in executable form. Its limit always selects the first documents, so the caller may have to
-  /// reverse the result.
-  var query: StructuredQuery { oriented.run }
-
-  var isBackward: Bool { oriented.isBackward }
-
   /// The maximum number of results.
-  var limit: Int { if case .first(let count) = oriented.run.limit { count } else { .max } }
+  var limit: Int { if case .first(let count) = query.limit { count } else { .max } }
+
+  /// The place of the only index in the view for which the plan was made; nil if the plan has several indexes
+  /// or reads the names.
+  func onlyIndex(in view: IndexView) -> Int? {
+    if let indexPlace { return indexPlace }
+    guard !isOfNames, case .index(let definition)? = onlyAccess?.source else { return nil }
+    return view.place(of: definition)
+  }
 }
 
 extension QueryPlan.Branch {
@@ -92,9 +121,9 @@ extension QueryPlan {
 
   /// Notes the use of the plan's indexes. `view` is the view for which the plan was made.
   func noteUse(in indexes: IndexSet, _ view: IndexView) {
-    if let onlyAccess {
-      guard case .index(let definition) = onlyAccess.source else { return }
-      if indexes.wasUsedLast(definition, in: view) { return }
+    if hasOnlyAccess {
+      if isOfNames { return }
+      if let place = onlyIndex(in: view), indexes.wasUsedLast(view.indexes[place].identity) { return }
     }
     indexes.noteUse(of: self.indexes)
   }

@@ -8,26 +8,17 @@
 
 import ByteStore
 
-/// Counters of the work done.
-struct QueryWork: Sendable, Hashable {
-  var entriesRead = 0
-  var documentsRead = 0
-  /// Entries whose full key had to be computed from the document.
-  var longKeysRead = 0
-  /// Number of seeks that skipped documents in subcollections. One seek skips all documents below one parent
-  /// document.
-  var nestedSkips = 0
-  /// Largest number of matches kept at once for sorting.
-  var matchesKeptPeak = 0
-}
-
 final class QueryRun {
   private static let ordinalsPerBatch = 256
 
   let plan: QueryPlan
   private let snapshot: Snapshot
   let view: IndexView
-  private let shapes: ShapeTable
+  /// The number of commits since the store was opened that the result includes.
+  let position: UInt64
+  /// The indexes that were built for this query.
+  let built: [IndexDefinition]
+  private let shapeSnapshot: ShapeSnapshot
   private let storePath: String
   /// The memory of the results and sort keys that the run holds; nil without a memory budget.
   private let memory: MemoryReservation?
@@ -42,21 +33,25 @@ final class QueryRun {
   /// The skipped paths as a set, so that each path is listed once.
   private var skippedPaths: Set<DocumentPath> = []
 
-  /// Creates a run of the plan. `shapes` must have been read after the snapshot was taken.
+  /// Creates a run of the plan. The state's snapshot has no shapes that are not in `shapes` by now.
   init(
-    _ plan: QueryPlan, _ snapshot: Snapshot, view: IndexView, shapes: ShapeTable, storePath: String,
-    memory: MemoryReservation?
+    _ plan: QueryPlan, _ state: QueryState, built: [IndexDefinition] = [], shapes: ShapeDictionary,
+    storePath: String, memory: MemoryReservation?
   ) {
     self.plan = plan
-    self.snapshot = snapshot
-    pooled = snapshot.takeBuffer()
-    self.view = view
-    self.shapes = shapes
+    snapshot = state.snapshot
+    pooled = state.snapshot.takeBuffer()
+    view = state.view
+    position = state.position
+    self.built = built
+    shapeSnapshot = shapes.snapshot(keptBy: pooled)
     self.storePath = storePath
     self.memory = memory
   }
 
   deinit { snapshot.recycle(pooled) }
+
+  private var shapes: ShapeTable { shapeSnapshot.table }
 
   /// The memory of a decoded document per byte of its record, roughly.
   private static let decodedBytesPerByte = 6
@@ -109,12 +104,25 @@ final class QueryRun {
   }
 
   /// Calls `body` with each document of the result in encoded form, until `body` returns false.
-  func forEach(
-    _ body: (borrowing DocumentView) throws(DocumentStoreError) -> Bool
-  ) throws(DocumentStoreError) {
-    let shapeBytes = shapes.bytes
-    try forEachMatch { entry throws(DocumentStoreError) in
-      try body(DocumentView(key: entry.key, record: entry.record, shapes: shapeBytes.rawSpan))
+  func forEach(_ body: (borrowing DocumentView) -> Bool) throws(DocumentStoreError) {
+    let shapeBytes = shapeSnapshot.table.bytes
+    guard plan.isOrdered, plan.isExact, limit > 0, let tree = onlyTree() else {
+      try forEachMatch { entry throws(DocumentStoreError) in
+        body(DocumentView(key: entry.key, record: entry.record, shapes: shapeBytes.rawSpan))
+      }
+      return
+    }
+    // Every candidate matches, so that one closure takes the documents from the snapshot to the caller.
+    var left = limit
+    try forEachBatch(in: tree) { ordinals throws(DocumentStoreError) in
+      let before = left
+      defer { work.documentsRead += before - left }
+      return try translatingErrors { () throws(ByteStoreError) in
+        try snapshot.forEach(ordinals, using: &pooled.buffer) { _, key, record in
+          left -= 1
+          return body(DocumentView(key: key, record: record, shapes: shapeBytes.rawSpan)) && left > 0
+        }
+      }
     }
   }
 
@@ -123,7 +131,7 @@ final class QueryRun {
     guard limit > 0 else { return 0 }
     defer { closeStreams() }
     if plan.isExact, let tree = onlyTree(inOrder: false) {
-      return min(try tree.count(in: plan.onlyAccess?.ranges ?? []), limit)
+      return min(try tree.count(in: plan.onlyRanges), limit)
     }
     var count = 0
     // If branches are not merged, several of them can contain the same document.
@@ -323,24 +331,22 @@ final class QueryRun {
   /// are not in key order. If `inOrder` is false, such keys are accepted, because the tree can still
   /// determine which of them are in a range. This fails only if a bound of the range is truncated, too.
   func onlyTree(inOrder: Bool = true) -> OrderedIndex? {
-    guard let access = plan.onlyAccess else { return nil }
+    guard plan.hasOnlyAccess else { return nil }
     let tree: OrderedIndex
     let longKeys: Int
-    switch access.source {
-    case .names:
-      guard !isCollection || !view.hasNested(collectionID) else { return nil }
-      (tree, longKeys) = (view.names, view.longNames)
-    case .index(let definition):
-      guard let place = view.place(of: definition) else { return nil }
+    if let place = plan.onlyIndex(in: view) {
       (tree, longKeys) = (view.indexes[place].tree, view.indexes[place].longKeys)
+    } else {
+      guard plan.isOfNames, !isCollection || !view.hasNested(collectionID) else { return nil }
+      (tree, longKeys) = (view.names, view.longNames)
     }
-    guard longKeys == 0 || !inOrder && !access.ranges.contains(where: \.hasLongBound) else { return nil }
+    guard longKeys == 0 || !inOrder && !plan.onlyRanges.contains(where: \.hasLongBound) else { return nil }
     return tree
   }
 
   /// The ranges of the plan's only access, in the direction of the plan.
   var onlyRanges: [ByteRange] {
-    let ranges = plan.onlyAccess?.ranges ?? []
+    let ranges = plan.onlyRanges
     return plan.isBackward && ranges.count > 1 ? ranges.reversed() : ranges
   }
 
@@ -404,6 +410,7 @@ final class QueryRun {
   /// Adds the streams' counters to the run's counters and releases the streams. They retain this run in order
   /// to read documents.
   func closeStreams() {
+    guard !streams.isEmpty else { return }
     for stream in streams {
       work.entriesRead += stream.entriesRead
       work.longKeysRead += stream.longKeysRead

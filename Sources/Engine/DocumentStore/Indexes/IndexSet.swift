@@ -59,31 +59,6 @@ final class LastUse: Sendable {
   func note(_ identity: IndexIdentity?) { number.store(identity?.number ?? 0, ordering: .relaxed) }
 }
 
-/// The indexes in a query's snapshot.
-struct IndexView: Sendable {
-  var names: OrderedIndex
-  /// Number of nested documents by collection id.
-  var nestedNames: [String: Int]
-  var longNames: Int
-  var indexes: [ManagedIndex]
-  /// True if the keys of some declared index of the store were lost.
-  var hasLostIndexes = false
-
-  func index(_ definition: IndexDefinition) -> ManagedIndex? { place(of: definition).map { indexes[$0] } }
-
-  /// The position of an index in the view. The indexes are not copied.
-  func place(of definition: IndexDefinition) -> Int? {
-    indexes.indices.first { indexes[$0].definition == definition }
-  }
-
-  /// Returns this view without the indexes of other collections.
-  func of(_ collectionID: String) -> IndexView {
-    var view = self
-    view.indexes = indexes.ofCollections(collectionID)
-    return view
-  }
-}
-
 /// Holds the key maker of an index set.
 private final class SharedKeyMaker {
   var maker = CommitKeyMaker()
@@ -92,10 +67,12 @@ private final class SharedKeyMaker {
 final class IndexSet: Sendable {
   struct State {
     /// Nil while the name index is missing.
-    var names: NameTree?
-    var indexes: [ManagedIndex] = []
+    var names: NameTree? { didSet { dropViews() } }
+    var indexes: [ManagedIndex] = [] { didSet { dropViews() } }
     /// Declared indexes whose keys were lost. The next query on the collections of such an index rebuilds it.
-    var lost: [ManagedIndex] = []
+    var lost: [ManagedIndex] = [] { didSet { dropViews() } }
+    /// The views of the last queries, which hold until something changes.
+    var views: [CollectionView] = []
     /// For each lost index whose rebuild failed, by id, the reason.
     var failedRebuilds: [UInt32: BuildFailure] = [:]
     /// Indexes that cannot be built, because a record of their collection cannot be decoded. Until that
@@ -161,6 +138,12 @@ final class IndexSet: Sendable {
     var isDropped = false
   }
 
+  /// The indexes of the collections with one id.
+  struct CollectionView: Sendable {
+    let collectionID: String
+    let indexes: IndexView
+  }
+
   let state: Locked<State>
   private let lastUse: LastUse
   /// One thread at a time prepares commits.
@@ -179,12 +162,7 @@ final class IndexSet: Sendable {
 
   /// Returns the indexes of collections with this id. Call this method while a snapshot is being taken.
   func view(_ collectionID: String) -> IndexView? {
-    state.withLock { state in
-      guard let names = state.names else { return nil }
-      return IndexView(
-        names: names.tree, nestedNames: names.nested, longNames: names.truncatedCount,
-        indexes: state.indexes.ofCollections(collectionID), hasLostIndexes: !state.lost.isEmpty)
-    }
+    state.withLock { $0.view(collectionID) }
   }
 
   /// All indexes.
@@ -199,9 +177,7 @@ final class IndexSet: Sendable {
   }
 
   /// Whether the last noted use was one of this index only.
-  func wasUsedLast(_ definition: IndexDefinition, in view: IndexView) -> Bool {
-    view.place(of: definition).map { lastUse.isOf(view.indexes[$0].identity) } ?? false
-  }
+  func wasUsedLast(_ identity: IndexIdentity) -> Bool { lastUse.isOf(identity) }
 
   /// Notes the use of these indexes.
   func noteUse(of definitions: [IndexDefinition]) {
@@ -329,19 +305,29 @@ final class IndexSet: Sendable {
   }
 }
 
-extension [ManagedIndex] {
-  /// The indexes of collections with this id. The other indexes are visited without a copy.
-  fileprivate func ofCollections(_ id: String) -> [ManagedIndex] {
-    var found: [ManagedIndex] = []
-    found.reserveCapacity(indices.count { self[$0].definition.collectionID.isSameUTF8(as: id) })
-    for place in indices where self[place].definition.collectionID.isSameUTF8(as: id) {
-      found.append(self[place])
-    }
-    return found
-  }
-}
-
 extension IndexSet.State {
+  private static let viewsMax = 8
+
+  /// Returns the indexes of collections with this id; nil while the name index is missing.
+  fileprivate mutating func view(_ collectionID: String) -> IndexView? {
+    for place in views.indices where views[place].collectionID.isSameUTF8(as: collectionID) {
+      return views[place].indexes
+    }
+    guard let names else { return nil }
+    let view = IndexView(
+      names: names.tree, nestedNames: names.nested, longNames: names.truncatedCount,
+      indexes: indexes.ofCollections(collectionID), hasLostIndexes: !lost.isEmpty)
+    if views.count == Self.viewsMax { views.removeFirst() }
+    views.append(IndexSet.CollectionView(collectionID: collectionID, indexes: view))
+    return view
+  }
+
+  /// Releases the views. A commit does this before it changes a tree, because a tree that a view shares would
+  /// be copied.
+  fileprivate mutating func dropViews() {
+    if !views.isEmpty { views = [] }
+  }
+
   func isLost(_ definition: IndexDefinition) -> Bool { lost.contains { $0.definition == definition } }
 
   /// Drops an index, or a declared index that is being built. Returns false if there is no such index.
@@ -403,6 +389,7 @@ extension IndexSet.State {
   }
 
   mutating func apply(_ note: IndexChanges, _ ordinals: [UInt32]) {
+    dropViews()
     if names != nil { applyNames(note.names, ordinals) { NameKey.nestedID(note.path($0)) } }
     var lost = Set<UInt32>()
     // Modify in place, because a second reference to a tree would cause a copy of each changed node.
@@ -421,10 +408,13 @@ extension IndexSet.State {
   /// Applies the changes of the name index. `nestedID` returns the collection id of a nested document, given
   /// the place of its change.
   mutating func applyNames(_ keys: KeyChanges, _ ordinals: [UInt32], nestedID: (Int) -> String?) {
+    // The tree is taken out, because each change of `names` drops the views.
+    guard var changed = names.take() else { return }
     do throws(DocumentStoreError) {
       try keys.forEach { entry, key throws(DocumentStoreError) in
-        try names?.apply(entry, key, ordinal: ordinals[entry.place], nestedID: nestedID(entry.place))
+        try changed.apply(entry, key, ordinal: ordinals[entry.place], nestedID: nestedID(entry.place))
       }
+      names = changed
     } catch {
       names = nil
     }

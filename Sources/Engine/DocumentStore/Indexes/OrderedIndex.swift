@@ -134,8 +134,9 @@ struct OrderedIndex: Sendable {
 ///
 /// Synchronization: a reader of the tree holds a reference until it calls `endRead`. A writer must hold the
 /// only reference (`isKnownUniquelyReferenced`), under a lock. Dropping a reference is a release, and
-/// checking the count is an acquire, so all earlier reads happen before the write. A new reference is always
-/// a copy of the writer's own reference, taken under the writer's lock.
+/// checking the count is an acquire, so all earlier reads happen before the write. A new reference is a copy
+/// of the writer's own reference, taken under the writer's lock, or of one that a reader holds. Queries hold
+/// the reference of a view that they share.
 ///
 /// The thread sanitizer does not see the runtime's reference counts and would report each such write.
 /// `endRead` and `beginWrite` announce exactly this ordering to the sanitizer. It can therefore still report

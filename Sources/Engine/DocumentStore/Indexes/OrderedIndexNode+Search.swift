@@ -119,8 +119,15 @@ extension OrderedIndexNode {
 
   /// Returns the number of keys below the first `index` children.
   func keys(before index: Int) -> Int {
+    let values = unsafe values
     var sum = 0
-    for index in 0..<index { sum += Int(unsafe values[index]) }
+    var child = 0
+    // With wrapping arithmetic, one instruction can add several numbers. Sums of 32-bit numbers cannot
+    // overflow.
+    while child < index {
+      sum &+= unsafe Int(values[child])
+      child &+= 1
+    }
     return sum
   }
 }

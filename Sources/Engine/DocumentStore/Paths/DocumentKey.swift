@@ -22,8 +22,15 @@ enum DocumentKey {
   private static let zeroByte: UInt8 = 0
 
   static func encode(_ path: DocumentPath) -> [UInt8] {
-    let count = bytes(path)
     var key: [UInt8] = []
+    encode(path, to: &key)
+    return key
+  }
+
+  /// Replaces the content of `key` with the key of a document, and reuses its memory.
+  static func encode(_ path: DocumentPath, to key: inout [UInt8]) {
+    let count = bytes(path)
+    key.removeAll(keepingCapacity: true)
     key.reserveCapacity(count)
     // The key is written on the stack and appended at once. An array that is created with its size would look
     // up its type at run time.
@@ -32,10 +39,9 @@ enum DocumentKey {
       unsafe key.append(contentsOf: plain)
       return true
     }
-    guard !isPlain else { return key }
+    guard !isPlain else { return }
     key.append(keyspace)
     append(path, to: &key)
-    return key
   }
 
   /// Estimated size of the key: the names, the end markers and the keyspace. Exact for most keys.

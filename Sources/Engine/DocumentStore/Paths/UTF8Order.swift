@@ -72,7 +72,13 @@ extension String {
 extension [String] {
   /// Whether both lists contain strings with equal bytes in the same order.
   package func areSameUTF8(as other: [String]) -> Bool {
-    elementsEqual(other) { $0.isSameUTF8(as: $1) }
+    guard count == other.count else { return false }
+    // Spans lend the strings, so that no references are counted.
+    let (left, right) = (span, other.span)
+    for index in left.indices {
+      guard left[index].isSameUTF8(as: right[index]) else { return false }
+    }
+    return true
   }
 
   /// Returns the strings sorted by UTF-8 bytes, without duplicates.

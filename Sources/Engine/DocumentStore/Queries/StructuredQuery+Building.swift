@@ -136,18 +136,14 @@ extension StructuredQuery {
   public func starting(
     _ side: Cursor.Side, _ values: [StoredValue]
   ) throws(DocumentStoreError) -> StructuredQuery {
-    var query = self
-    query.start = Cursor(side, try cursorValues(values))
-    return query
+    StructuredQuery(self, from: Cursor(side, try cursorValues(values)), to: end)
   }
 
   /// Sets the start before or after a document.
   public func starting(
     _ side: Cursor.Side, _ document: StoredDocument?
   ) throws(DocumentStoreError) -> StructuredQuery {
-    var query = self
-    query.start = Cursor(side, try cursorValues(document))
-    return query
+    StructuredQuery(self, from: Cursor(side, try cursorValues(document)), to: end)
   }
 
   /// Sets the end before or after the documents with these values in the explicit orders. `.after` is
@@ -155,18 +151,14 @@ extension StructuredQuery {
   public func ending(
     _ side: Cursor.Side, _ values: [StoredValue]
   ) throws(DocumentStoreError) -> StructuredQuery {
-    var query = self
-    query.end = Cursor(side, try cursorValues(values))
-    return query
+    StructuredQuery(self, from: start, to: Cursor(side, try cursorValues(values)))
   }
 
   /// Sets the end before or after a document.
   public func ending(
     _ side: Cursor.Side, _ document: StoredDocument?
   ) throws(DocumentStoreError) -> StructuredQuery {
-    var query = self
-    query.end = Cursor(side, try cursorValues(document))
-    return query
+    StructuredQuery(self, from: start, to: Cursor(side, try cursorValues(document)))
   }
 
   private func cursorValues(_ values: [StoredValue]) throws(DocumentStoreError) -> [StoredValue] {

@@ -55,6 +55,17 @@ public struct StructuredQuery: Sendable, Equatable {
   /// Creates a query for all documents of the scope, ordered by name.
   public init(_ scope: Scope) { self.scope = scope }
 
+  /// Copies a query with other cursors. The fields are copied once; a changed copy would be copied again.
+  init(_ query: borrowing StructuredQuery, from start: Cursor?, to end: Cursor?) {
+    scope = query.scope
+    filters = query.filters
+    explicitOrders = query.explicitOrders
+    orders = query.orders
+    self.start = start
+    self.end = end
+    limit = query.limit
+  }
+
   /// Whether the document matches, ignoring the limit.
   public func matches(_ document: StoredDocument) -> Bool {
     scope.contains(document.path) && position(ifMatching: document.value) != nil

@@ -75,6 +75,16 @@ package final class ShapeDictionary: Sendable {
     }
   }
 
+  /// All shapes at this moment, without a lock if no shape was added since this buffer was used last.
+  func snapshot(keptBy pooled: PooledBuffer) -> ShapeSnapshot {
+    if let kept = pooled.companion as? ShapeSnapshot, kept.version == version, owns(kept.table) {
+      return kept
+    }
+    let snapshot = snapshot
+    pooled.companion = snapshot
+    return snapshot
+  }
+
   /// Whether a table belongs to this database, so its ids identify the same shapes here.
   func owns(_ table: ShapeTable) -> Bool { table.origin === origin }
 

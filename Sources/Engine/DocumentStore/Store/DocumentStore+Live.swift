@@ -52,19 +52,17 @@ extension DocumentStore {
 
 extension DocumentStore: LiveSource {
   func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
-    let (documents, done) = try run(query, checks: false) { run throws(DocumentStoreError) in
-      try run.documents()
-    }
-    return LiveAnswer(documents: documents, done)
+    try run(query, checks: false) { run throws(DocumentStoreError) in try LiveAnswer(of: run) }
   }
 
   func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
     let ready = try runIfIndexed(query, checks: false, isOfListener: true) { run throws(DocumentStoreError) in
-      try run.documents()
+      try LiveAnswer(of: run)
     }
-    if let (documents, done) = ready { return LiveAnswer(documents: documents, done) }
-    let found = try runWithExistingIndexes(query) { run throws(DocumentStoreError) in try run.documents() }
-    return found.map { LiveAnswer(documents: $0.result, $0.done, lacksIndex: createsIndexes) }
+    if let ready { return ready }
+    return try runWithExistingIndexes(query) { run throws(DocumentStoreError) in
+      try LiveAnswer(of: run, lacksIndex: createsIndexes)
+    }
   }
 
   func runInBackground(_ body: @escaping @Sendable () -> Void) { Self.backgroundQueue.async(execute: body) }
@@ -88,8 +86,9 @@ extension DocumentStore: LiveSource {
 }
 
 extension LiveAnswer {
-  fileprivate init(documents: [StoredDocument], _ done: DocumentStore.Done, lacksIndex: Bool = false) {
+  fileprivate init(of run: QueryRun, lacksIndex: Bool = false) throws(DocumentStoreError) {
     self.init(
-      documents: documents, position: done.position, indexes: done.plan.indexes, lacksIndex: lacksIndex)
+      documents: try run.documents(), position: run.position, indexes: run.plan.indexes,
+      lacksIndex: lacksIndex)
   }
 }

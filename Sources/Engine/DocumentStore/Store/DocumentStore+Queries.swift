@@ -6,7 +6,7 @@ extension DocumentStore {
   /// The result of a query as of the last commit. Builds a missing index first, unless `createsIndexes` is
   /// false.
   public func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [StoredDocument] {
-    let (documents, _) = try run(query) { run throws(DocumentStoreError) in try run.documents() }
+    let documents = try run(query) { run throws(DocumentStoreError) in try run.documents() }
     if case .last = query.limit { return documents.reversed() }
     return documents
   }
@@ -17,7 +17,7 @@ extension DocumentStore {
   package func decodableDocuments(
     _ query: StructuredQuery
   ) throws(DocumentStoreError) -> (documents: [StoredDocument], skipped: [DocumentPath]) {
-    var (found, _) = try run(query) { run throws(DocumentStoreError) in try run.decodableDocuments() }
+    var found = try run(query) { run throws(DocumentStoreError) in try run.decodableDocuments() }
     if case .last = query.limit { found.documents.reverse() }
     return found
   }
@@ -32,7 +32,7 @@ extension DocumentStore {
   /// The result of a query as encoded records, for callers that decode only some fields or decode
   /// differently.
   package func records(_ query: StructuredQuery) throws(DocumentStoreError) -> [DocumentRecord] {
-    let (records, _) = try run(query) { run throws(DocumentStoreError) in try run.records() }
+    let records = try run(query) { run throws(DocumentStoreError) in try run.records() }
     if case .last = query.limit { return records.reversed() }
     return records
   }
@@ -40,7 +40,7 @@ extension DocumentStore {
   /// The result as encoded records, or nil if an index would have to be built first. Intended for threads
   /// that must not wait.
   package func recordsIfIndexed(_ query: StructuredQuery) throws(DocumentStoreError) -> [DocumentRecord]? {
-    guard let (records, _) = try runIfIndexed(query, { run throws(DocumentStoreError) in try run.records() })
+    guard let records = try runIfIndexed(query, { run throws(DocumentStoreError) in try run.records() })
     else { return nil }
     if case .last = query.limit { return records.reversed() }
     return records
@@ -57,11 +57,11 @@ extension DocumentStore {
       throw .invalidArgument(
         "A query for the last documents is answered from its end, and cannot be borrowed.")
     }
-    _ = try run(query, mayRetry: false) { run throws(DocumentStoreError) in
+    try perform(query, mayRetry: false, missing: .build) { run throws(DocumentStoreError) in
       guard run.isOrdered else {
         throw .invalidArgument("No index has the order of this query, so that its answer cannot be borrowed.")
       }
-      try run.forEach { document throws(DocumentStoreError) in body(document) }
+      try run.forEach(body)
     }
   }
 
@@ -79,14 +79,14 @@ extension DocumentStore {
   private func withUnmeasuredDocument<Result>(
     at path: DocumentPath, _ body: (borrowing DocumentView) -> Result
   ) throws(DocumentStoreError) -> Result? {
-    let key = DocumentKey.encode(path)
     let pooled = bytes.takeBuffer()
     defer { bytes.recycle(pooled) }
+    DocumentKey.encode(path, to: &pooled.key)
     let exists = try translatingErrors { () throws(ByteStoreError) in
-      try bytes.read(key, into: &pooled.buffer)
+      try bytes.read(pooled.key, into: &pooled.buffer)
     }
     guard exists else { return nil }
-    let shapes = indexes.shapes.table.bytes
+    let (key, shapes) = (pooled.key, indexes.shapes.snapshot(keptBy: pooled).table.bytes)
     return pooled.buffer.withBytes { record in
       body(DocumentView(key: key.rawSpan, record: record, shapes: shapes.rawSpan))
     }
@@ -94,7 +94,7 @@ extension DocumentStore {
 
   /// The number of documents in the result. If an index suffices, no document is read.
   public func count(_ query: StructuredQuery) throws(DocumentStoreError) -> Int {
-    try run(query) { run throws(DocumentStoreError) in try run.count() }.result
+    try run(query) { run throws(DocumentStoreError) in try run.count() }
   }
 
   /// Computes aggregates over the result of a query, and returns one value per aggregate.
@@ -106,7 +106,7 @@ extension DocumentStore {
       let count = try count(query)
       return aggregates.map { _ in .integer(Int64(count)) }
     }
-    return try totals(aggregates, over: query).results
+    return try totals(aggregates, over: query) { results, _ in results }
   }
 
   /// Computes aggregates over the result of a query, or returns nil if an index would have to be built first.
@@ -115,43 +115,43 @@ extension DocumentStore {
   ) throws(DocumentStoreError) -> [StoredValue]? {
     try Aggregate.check(aggregates)
     if aggregates.allSatisfy({ $0 == .count }) {
-      let count = try runIfIndexed(query) { run throws(DocumentStoreError) in try run.count() }?.result
+      let count = try runIfIndexed(query) { run throws(DocumentStoreError) in try run.count() }
       return count.map { count in aggregates.map { _ in .integer(Int64(count)) } }
     }
-    if let totals = try totalsFromKeys(aggregates, over: query) { return totals.results }
+    if let results = try totalsFromKeys(aggregates, over: query, { results, _ in results }) { return results }
     return try runIfIndexed(query) { run throws(DocumentStoreError) in try run.aggregation(aggregates) }?
-      .result.results
+      .results
   }
 
-  private func totals(
-    _ aggregates: [Aggregate], over query: StructuredQuery
-  ) throws(DocumentStoreError) -> (results: [StoredValue], done: Done) {
-    if let totals = try totalsFromKeys(aggregates, over: query) { return totals }
-    let (found, done) = try run(query) { run throws(DocumentStoreError) in try run.aggregation(aggregates) }
-    return (found.results, done)
+  /// Passes the aggregates, and the run that computed them, to `body`.
+  private func totals<Result>(
+    _ aggregates: [Aggregate], over query: StructuredQuery, _ body: ([StoredValue], QueryRun) -> Result
+  ) throws(DocumentStoreError) -> Result {
+    if let result = try totalsFromKeys(aggregates, over: query, body) { return result }
+    return try run(query) { run throws(DocumentStoreError) in
+      body(try run.aggregation(aggregates).results, run)
+    }
   }
 
   /// Computes the aggregates from an existing index that contains all of their fields; nil if there is no
   /// such index.
-  private func totalsFromKeys(
-    _ aggregates: [Aggregate], over query: StructuredQuery
-  ) throws(DocumentStoreError) -> (results: [StoredValue], done: Done)? {
+  private func totalsFromKeys<Result>(
+    _ aggregates: [Aggregate], over query: StructuredQuery, _ body: ([StoredValue], QueryRun) -> Result
+  ) throws(DocumentStoreError) -> Result? {
     guard let ordered = query.ordered(behindBy: Aggregation(aggregates).fields) else { return nil }
     try query.check()
-    let (found, done) = try run(ordered, createsIndexes: false, checks: false) {
-      run throws(DocumentStoreError) in try run.aggregationFromKeys(aggregates)
+    return try run(ordered, createsIndexes: false, checks: false) { run throws(DocumentStoreError) in
+      try run.aggregationFromKeys(aggregates).map { body($0.results, run) }
     }
-    return found.map { ($0.results, done) }
   }
 
   /// Runs a query, and returns its plan and the work that the query took.
   public func explain(_ query: StructuredQuery) throws(DocumentStoreError) -> QueryExplanation {
     let start = clock.monotonicNanoseconds()
-    var results = 0
-    let (_, done) = try run(query) { run throws(DocumentStoreError) in results = try run.documents().count }
-    return QueryExplanation(
-      done.plan, built: done.built, work: done.work, results: results,
-      nanoseconds: clock.monotonicNanoseconds() &- start)
+    return try run(query) { run throws(DocumentStoreError) in
+      let results = try run.documents().count
+      return explanation(of: run, results: results, start: start)
+    }
   }
 
   /// Runs an aggregation, and returns its plan and the work that the aggregation took. Its values count as
@@ -161,14 +161,18 @@ extension DocumentStore {
   ) throws(DocumentStoreError) -> QueryExplanation {
     try Aggregate.check(aggregates)
     let start = clock.monotonicNanoseconds()
-    let done: Done
-    if aggregates.allSatisfy({ $0 == .count }) {
-      done = try run(query) { run throws(DocumentStoreError) in try run.count() }.done
-    } else {
-      done = try totals(aggregates, over: query).done
+    guard aggregates.allSatisfy({ $0 == .count }) else {
+      return try totals(aggregates, over: query) { _, run in explanation(of: run, results: 1, start: start) }
     }
-    return QueryExplanation(
-      done.plan, built: done.built, work: done.work, results: 1,
+    return try run(query) { run throws(DocumentStoreError) in
+      _ = try run.count()
+      return explanation(of: run, results: 1, start: start)
+    }
+  }
+
+  private func explanation(of run: QueryRun, results: Int, start: UInt64) -> QueryExplanation {
+    QueryExplanation(
+      run.plan, built: run.built, work: run.work, results: results,
       nanoseconds: clock.monotonicNanoseconds() &- start)
   }
 
@@ -177,7 +181,7 @@ extension DocumentStore {
   /// Whether the query can run without building an index.
   package func isReady(_ query: StructuredQuery) throws(DocumentStoreError) -> Bool {
     try query.check()
-    return try run(query, true, missing: .skipQuery, while: { true }) { _ in } != nil
+    return try perform(query, true, missing: .skipQuery, while: { true }) { _ in } != nil
   }
 
   /// Builds the indexes that a query lacks. `isWanted` is called from time to time and must not block. Once
@@ -186,34 +190,26 @@ extension DocumentStore {
     for query: StructuredQuery, while isWanted: () -> Bool = { true }
   ) throws(DocumentStoreError) {
     try query.check()
-    _ = try run(query, true, missing: .build, while: isWanted) { _ in }
+    _ = try perform(query, true, missing: .build, while: isWanted) { _ in }
   }
 
   // MARK: Running
-
-  struct Done {
-    var plan: QueryPlan
-    var built: [IndexDefinition]
-    var work: QueryWork
-    /// The number of commits since the store was opened that are included in the result.
-    var position: UInt64
-  }
 
   /// Runs a query. If `mayRetry` is true, `body` may be called again from the start, with other indexes. If
   /// `createsIndexes` is false, the query uses only the existing indexes. Pass false for `checks` if the
   /// query was derived from a query that was already checked, because the implied orders of a derived query
   /// may exceed the limits.
   func run<Result>(
-    _ query: StructuredQuery, mayRetry: Bool = true, createsIndexes: Bool = true, checks: Bool = true,
+    _ query: StructuredQuery, createsIndexes: Bool = true, checks: Bool = true,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
-  ) throws(DocumentStoreError) -> (result: Result, done: Done) {
-    if checks { try query.check() }
-    let start = startOfMeasuredQuery
-    let found = try run(
-      query, mayRetry, missing: createsIndexes ? .build : .ignored, while: { true }, body)
-    guard let found else { preconditionFailure("missing indexes are built or ignored") }
-    if let start { noteEnd(of: query, found.done, start: start) }
-    return found
+  ) throws(DocumentStoreError) -> Result {
+    var result: Result?
+    let missing = createsIndexes ? MissingIndex.build : .ignored
+    try perform(query, mayRetry: true, missing: missing, checks: checks) { run throws(DocumentStoreError) in
+      result = try body(run)
+    }
+    guard let result else { preconditionFailure("missing indexes are built or ignored") }
+    return result
   }
 
   /// Runs a query if no index has to be built first; otherwise returns nil. With `isOfListener`, a result
@@ -222,13 +218,25 @@ extension DocumentStore {
   func runIfIndexed<Result>(
     _ query: StructuredQuery, checks: Bool = true, isOfListener: Bool = false,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
-  ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
+  ) throws(DocumentStoreError) -> Result? {
+    var result: Result?
+    let missing = isOfListener ? MissingIndex.skipQueryOfListener : .skipQuery
+    try perform(query, mayRetry: true, missing: missing, checks: checks) { run throws(DocumentStoreError) in
+      result = try body(run)
+    }
+    return result
+  }
+
+  /// Runs a query, and measures it. Results are passed through `body`, because functions of this size should
+  /// not be compiled for each type of result.
+  private func perform(
+    _ query: StructuredQuery, mayRetry: Bool, missing: MissingIndex, checks: Bool = true,
+    _ body: (QueryRun) throws(DocumentStoreError) -> Void
+  ) throws(DocumentStoreError) {
     if checks { try query.check() }
     let start = startOfMeasuredQuery
-    let missing = isOfListener ? MissingIndex.skipQueryOfListener : .skipQuery
-    let found = try run(query, true, missing: missing, while: { true }, body)
-    if let start, let found { noteEnd(of: query, found.done, start: start) }
-    return found
+    let work = try perform(query, mayRetry, missing: missing, while: { true }, body)
+    if let start, let work { noteEnd(of: query, work, start: start) }
   }
 
   /// The time at which a query starts; nil if no instrument and no log asks for the time.
@@ -236,7 +244,7 @@ extension DocumentStore {
     bytes.recorder.isActive ? clock.monotonicNanoseconds() : nil
   }
 
-  private func noteEnd(of query: StructuredQuery, _ done: Done, start: UInt64) {
+  private func noteEnd(of query: StructuredQuery, _ work: QueryWork, start: UInt64) {
     let nanoseconds = clock.monotonicNanoseconds() &- start
     bytes.measures?.time(.query, nanoseconds: nanoseconds)
     guard nanoseconds >= bytes.recorder.slowQueryNanoseconds else { return }
@@ -245,15 +253,20 @@ extension DocumentStore {
       .querySlow, .warning,
       fields: [
         .init("collection", .text(query.scope.collectionID)), .init("seconds", .nanoseconds(nanoseconds)),
-        .init("entries", .count(done.work.entriesRead)), .init("documents", .count(done.work.documentsRead)),
+        .init("entries", .count(work.entriesRead)), .init("documents", .count(work.documentsRead)),
       ])
   }
 
   /// Runs a query with the existing indexes, without waiting. Nil if the name index is not available.
   func runWithExistingIndexes<Result>(
     _ query: StructuredQuery, _ body: (QueryRun) throws(DocumentStoreError) -> Result
-  ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
-    try run(query, true, missing: .ignoredIfNamesExist, while: { true }, body)
+  ) throws(DocumentStoreError) -> Result? {
+    var result: Result?
+    _ = try perform(query, true, missing: .ignoredIfNamesExist, while: { true }) {
+      run throws(DocumentStoreError) in
+      result = try body(run)
+    }
+    return result
   }
 
   /// How to handle a missing index.
@@ -274,13 +287,14 @@ extension DocumentStore {
     var isOfListener: Bool { self == .skipQueryOfListener || self == .ignoredIfNamesExist }
   }
 
-  private func run<Result>(
+  /// Returns the work that the query took; nil if the query was not run.
+  private func perform(
     _ query: StructuredQuery, _ mayRetry: Bool, missing: MissingIndex, while isWanted: () -> Bool,
-    _ body: (QueryRun) throws(DocumentStoreError) -> Result
-  ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
+    _ body: (QueryRun) throws(DocumentStoreError) -> Void
+  ) throws(DocumentStoreError) -> QueryWork? {
     // Most queries are in executable form. They are not copied.
     if case .last = query.limit {
-      return try run(query.executableForm, mayRetry, missing: missing, while: isWanted, body)
+      return try perform(query.executableForm, mayRetry, missing: missing, while: isWanted, body)
     }
     var built: [IndexDefinition] = []
     while true {
@@ -294,18 +308,24 @@ extension DocumentStore {
   }
 
   /// The query must be in the form returned by `executableForm`.
-  private func attempt<Result>(
+  private func attempt(
     _ query: StructuredQuery, _ missing: MissingIndex, built: inout [IndexDefinition],
     while isWanted: () -> Bool,
-    _ body: (QueryRun) throws(DocumentStoreError) -> Result
-  ) throws(DocumentStoreError) -> (result: Result, done: Done)? {
+    _ body: (QueryRun) throws(DocumentStoreError) -> Void
+  ) throws(DocumentStoreError) -> QueryWork? {
     let collectionID = query.scope.collectionID
     var rounds = 0
     var isIndexUnbuildable = false
     while true {
-      let (snapshot, (view, position)) = try byteSnapshot { [indexes, publications] in
-        (indexes.view(collectionID), publications.position)
+      var found: IndexView?
+      var position: UInt64 = 0
+      let snapshot = try translatingErrors { () throws(ByteStoreError) in
+        try bytes.snapshot {
+          found = indexes.view(collectionID)
+          position = publications.position
+        }
       }
+      let view = found
       guard let view else {
         // Rebuilding the name index blocks commits. A thread on which commits wait must not do this.
         guard missing == .build || missing == .ignored else { return nil }
@@ -318,7 +338,7 @@ extension DocumentStore {
         guard missing == .build, try rebuildLost(lost, while: isWanted) else { return nil }
         continue
       }
-      let state = QueryState(snapshot: snapshot, view: view, position: position)
+      let state = QueryState(snapshot, view, position: position)
       if let plan = plans.plan(for: query, view) {
         return try execute(plan, on: state, built: built, isOfListener: missing.isOfListener, body)
       }
@@ -360,24 +380,17 @@ extension DocumentStore {
     }
   }
 
-  /// The documents and indexes that a query reads, as of one commit.
-  private struct QueryState {
-    let snapshot: Snapshot
-    let view: IndexView
-    let position: UInt64
-  }
-
-  private func execute<Result>(
+  private func execute(
     _ plan: QueryPlan, on state: QueryState, built: [IndexDefinition], isOfListener: Bool,
-    _ body: (QueryRun) throws(DocumentStoreError) -> Result
-  ) throws(DocumentStoreError) -> (result: Result, done: Done) {
+    _ body: (QueryRun) throws(DocumentStoreError) -> Void
+  ) throws(DocumentStoreError) -> QueryWork {
     plan.noteUse(in: indexes, state.view)
     let run = QueryRun(
-      plan, state.snapshot, view: state.view, shapes: indexes.shapes.table, storePath: path,
+      plan, state, built: built, shapes: indexes.shapes, storePath: path,
       memory: isOfListener ? nil : reservation())
     defer { if !isOfListener { bytes.balanceMemoryIfDue() } }
-    let result = try body(run)
-    return (result, Done(plan: plan, built: built, work: run.work, position: state.position))
+    try body(run)
+    return run.work
   }
 
   /// Maximum number of attempts to build missing indexes.

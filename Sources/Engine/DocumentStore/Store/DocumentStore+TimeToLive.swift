@@ -113,11 +113,11 @@ extension DocumentStore {
       try run.readableDocuments(max: Self.documentsPerSweep)
     }
     do throws(DocumentStoreError) {
-      return try run(query, read).result
+      return try run(query, read)
     } catch {
       // An index cannot be built while one of its documents is unreadable.
       guard case .corrupted = error else { throw error }
-      return try run(query, createsIndexes: false, read).result
+      return try run(query, createsIndexes: false, read)
     }
   }
 
@@ -143,7 +143,7 @@ extension DocumentStore {
       let ready = query.flatMap { query in
         try? runIfIndexed(query) { run throws(DocumentStoreError) in try run.readableDocuments(max: max) }
       }
-      found[id] = .some(ready.map(\.result.unreadable))
+      found[id] = .some(ready.map(\.unreadable))
     }
     return found
   }

@@ -155,7 +155,7 @@ public final class StoreSnapshot: Sendable {
         count: { access throws(DocumentStoreError) in try view.count(access) })
       do throws(DocumentStoreError) {
         if let plan = store.plans.plan(for: query, view) {
-          return try execute(plan, state.snapshot, view: view, body)
+          return try execute(plan, QueryState(state.snapshot, view), body)
         }
         switch try planner.decide(query) {
         case .needs(let definitions):
@@ -168,7 +168,7 @@ public final class StoreSnapshot: Sendable {
           isIndexUnbuildable = try !make(definitions, state)
         case .plan(let plan, let template):
           if let template { store.plans.add(template, for: query, view: view) }
-          return try execute(plan, state.snapshot, view: view, body)
+          return try execute(plan, QueryState(state.snapshot, view), body)
         }
       } catch {
         // A damaged index page loses no data, because the index can be rebuilt from the documents.
@@ -178,14 +178,14 @@ public final class StoreSnapshot: Sendable {
   }
 
   private func execute<Result>(
-    _ plan: QueryPlan, _ snapshot: Snapshot, view: IndexView,
+    _ plan: QueryPlan, _ state: QueryState,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> Result {
-    plan.noteUse(in: store.indexes, view)
+    plan.noteUse(in: store.indexes, state.view)
     defer { store.bytes.balanceMemoryIfDue() }
     return try body(
       QueryRun(
-        plan, snapshot, view: view, shapes: store.indexes.shapes.table, storePath: store.path,
+        plan, state, shapes: store.indexes.shapes, storePath: store.path,
         memory: store.reservation()))
   }
 
@@ -220,8 +220,8 @@ public final class StoreSnapshot: Sendable {
     }
     let built = index
     self.state.withLock { state in
-      guard state?.view.index(definition) == nil else { return }
-      state?.view.indexes.append(built)
+      guard let view = state?.view, view.index(definition) == nil else { return }
+      state?.view = view.with(view.indexes + [built])
     }
   }
 
@@ -229,7 +229,10 @@ public final class StoreSnapshot: Sendable {
   private func dropUnreadable() -> Bool {
     guard let indexes = state.withLock({ $0?.view.indexes }) else { return false }
     let lost = Set(indexes.filter(\.tree.isDamaged).map(\.definition))
-    state.withLock { $0?.view.indexes.removeAll { lost.contains($0.definition) } }
+    state.withLock { state in
+      guard let view = state?.view else { return }
+      state?.view = view.with(view.indexes.filter { !lost.contains($0.definition) })
+    }
     return !lost.isEmpty
   }
 }
