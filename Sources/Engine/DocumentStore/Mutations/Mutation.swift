@@ -176,7 +176,9 @@ public struct Mutation: Sendable, Equatable {
     replacing fields: StoredMap, _ mask: FieldMask, of record: CheckedRecord, base: StoredDocument,
     times: Times
   ) -> Outcome? {
-    guard fields.count == mask.paths.count, !mask.isEmpty, transforms.isEmpty else { return nil }
+    guard fields.count == mask.paths.count, !mask.isEmpty, transforms.isEmpty,
+      fields.record?.holdsOnlyScalars ?? true
+    else { return nil }
     let entries = fields.entries
     for place in entries.indices {
       let names = mask.paths[place].names
