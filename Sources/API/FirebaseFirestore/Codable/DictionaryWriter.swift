@@ -155,7 +155,7 @@ struct DictionaryWriter {
     _ any: Any, name: String?, to writer: inout RecordWriter
   ) throws(GivesUp) -> Bool {
     // Comparing types is cheaper than a dynamic cast. The most frequent types come first.
-    let type = type(of: any)
+    let type = boxedType(any)
     if type == String.self {
       writer.string(exact(any))
     } else if type == Int.self {
@@ -177,12 +177,18 @@ struct DictionaryWriter {
       writer.integer(exact(any))
     } else if type == Data.self {
       writer.bytes([UInt8](exact(any, as: Data.self)).rawSpan)
-    } else if type is AnyObject.Type {
-      return try writeObject(any, type, name: name, to: &writer)
     } else {
-      return try writeCollection(any, type, name: name, to: &writer)
+      return try writeOther(any, Swift.type(of: any), name: name, to: &writer)
     }
     return true
+  }
+
+  private mutating func writeOther(
+    _ any: Any, _ type: Any.Type, name: String?, to writer: inout RecordWriter
+  ) throws(GivesUp) -> Bool {
+    type is AnyObject.Type
+      ? try writeObject(any, type, name: name, to: &writer)
+      : try writeCollection(any, type, name: name, to: &writer)
   }
 
   private mutating func writeObject(
@@ -309,18 +315,5 @@ extension [EncodedFields.Sentinel] {
       }
       return left.path.count < right.path.count
     }
-  }
-}
-
-/// The value of an `Any` whose dynamic type is `Value`, without a dynamic cast.
-@inline(__always)
-func exact<Value>(_ any: Any, as type: Value.Type = Value.self) -> Value {
-  // An `Any` holds values of up to three words in place; larger ones are in a box, which only a cast opens.
-  guard MemoryLayout<Value>.size <= 3 * MemoryLayout<Int>.size,
-    MemoryLayout<Value>.alignment <= MemoryLayout<Int>.alignment
-  else { return any as! Value }
-  // This is safe because the caller has compared the dynamic type with `Value`.
-  return unsafe withUnsafePointer(to: any) { any in
-    unsafe UnsafeRawPointer(any).assumingMemoryBound(to: Value.self).pointee
   }
 }

@@ -43,7 +43,7 @@ extension UserData {
   /// other values.
   static func scalar(_ any: Any) -> StoredValue? {
     // Comparing types is cheaper than a dynamic cast.
-    let type = type(of: any)
+    let type = boxedType(any)
     if type == String.self { return .string(exact(any)) }
     if type == Int.self { return .integer(Int64(exact(any, as: Int.self))) }
     if type == Double.self { return .double(exact(any)) }
