@@ -159,6 +159,66 @@ import Testing
     #expect(compared > samples.count / 2)
   }
 
+  /// Keeps the container and the decoder that it was decoded from.
+  private struct Keeping: Decodable {
+    enum Keys: CodingKey { case name, inner }
+    struct Inner: Decodable { var name: String }
+    let container: KeyedDecodingContainer<Keys>
+    let decoder: any Decoder
+    let name: String
+    let inner: Inner
+
+    init(from decoder: any Decoder) throws {
+      self.decoder = decoder
+      container = try decoder.container(keyedBy: Keys.self)
+      name = try container.decode(String.self, forKey: .name)
+      inner = try container.decode(Inner.self, forKey: .inner)
+    }
+  }
+
+  private struct Tree: Codable, Equatable {
+    var name = ""
+    var children: [Tree] = []
+    var first: [String: Tree] = [:]
+  }
+
+  private func record(_ store: DocumentStore, _ fields: StoredMap) throws -> DocumentRecord {
+    let path = try DocumentPath(["things", "one"])
+    try store.commit([.set(path, fields)])
+    return try #require(try store.storedRecord(at: path))
+  }
+
+  @Test func aContainerThatIsKeptReadsItsOwnDocument() throws {
+    let store = try DocumentStore.openInMemory()
+    func keeping(_ name: String) throws -> Keeping {
+      let fields = StoredMap([
+        ("name", .string(name)), ("inner", .map(StoredMap([("name", .string("in \(name)"))]))),
+      ])
+      return try Firestore.Decoder().decodeRecord(
+        Keeping.self, record(store, fields), reference: Database.room, times: .none)
+    }
+    let kept = try (0..<5).map { try keeping("number \($0)") }
+    for (number, value) in kept.enumerated() {
+      #expect(value.name == "number \(number)" && value.inner.name == "in number \(number)")
+      #expect(try value.container.decode(String.self, forKey: .name) == value.name)
+      let again = try value.decoder.container(keyedBy: Keeping.Keys.self)
+      #expect(try again.decode(Keeping.Inner.self, forKey: .inner).name == value.inner.name)
+    }
+  }
+
+  @Test func valuesInsideValuesOfTheSameTypeAreDecoded() throws {
+    let store = try DocumentStore.openInMemory()
+    let leaf = Tree(name: "leaf")
+    let tree = Tree(
+      name: "root", children: [leaf, Tree(name: "a", children: [leaf])], first: ["x": leaf, "y": leaf])
+    for value in [tree, leaf, tree, tree] {
+      let fields = try Firestore.Encoder().encodeFields(value).fields
+      let decoded = try Firestore.Decoder().decodeRecord(
+        Tree.self, record(store, fields), reference: Database.room, times: .none)
+      #expect(decoded == value)
+    }
+  }
+
   private func snapshot(_ record: DocumentRecord) -> DocumentSnapshot {
     DocumentSnapshot(Database.room, record, metadata: .of(hasPendingWrites: false, isFromCache: false))
   }

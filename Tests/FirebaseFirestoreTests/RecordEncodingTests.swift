@@ -364,6 +364,52 @@ import Testing
     #expect(fields == StoredMap([("a", .integer(1))]))
   }
 
+  /// Keeps the container of its first encoding.
+  private final class Keeping: Encodable {
+    enum Keys: CodingKey { case number, inner }
+    struct Inner: Encodable { var number = 7 }
+    var kept: KeyedEncodingContainer<Keys>?
+    var number = 1
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: Keys.self)
+      try container.encode(number, forKey: .number)
+      try container.encode(Inner(), forKey: .inner)
+      if kept == nil, encoder is RecordValueEncoder { kept = container }
+    }
+  }
+
+  @Test func aContainerThatIsKeptWritesNothingIntoOtherValues() throws {
+    let (first, second) = (Keeping(), Keeping())
+    second.number = 2
+    #expect(try encode(first) == .record)
+    var kept = try #require(first.kept)
+    let nested = Custom { encoder in
+      var container = encoder.container(keyedBy: Keeping.Keys.self)
+      try container.encode(1, forKey: .number)
+      try? kept.encode(99, forKey: .number)
+      _ = kept.codingPath
+      try container.encode(Keeping.Inner(), forKey: .inner)
+    }
+    let fields = RecordValueEncoder.fields(nested, with: encoder, in: nil, userInfo: [:])?.fields
+    #expect(fields?["number"] == .integer(1))
+    #expect(try encode(second) == .record)
+  }
+
+  private struct Tree: Codable, Equatable {
+    var name = ""
+    var children: [Tree] = []
+    var first: [String: Tree] = [:]
+  }
+
+  @Test func valuesInsideValuesOfTheSameTypeAreEncodedLikeTrees() throws {
+    let leaf = Tree(name: "leaf")
+    let tree = Tree(
+      name: "root", children: [leaf, Tree(name: "a", children: [leaf])], first: ["x": leaf, "y": leaf])
+    #expect(try encode(tree) == .record)
+    #expect(try encode(["a": leaf, "b": tree]) == .record)
+  }
+
   // MARK: Types that write their own fields
 
   private struct City: FirestoreRecordEncodable {

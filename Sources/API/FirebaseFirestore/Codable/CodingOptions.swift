@@ -31,6 +31,23 @@ final class EncodingOptions {
   }
 }
 
+/// The strategies of an encoder.
+struct EncodingStrategies {
+  var date = FirebaseDataEncoder.DateEncodingStrategy.timestamp
+  var data = FirebaseDataEncoder.DataEncodingStrategy.blob
+  var nonConformingFloat = FirebaseDataEncoder.NonConformingFloatEncodingStrategy.throw
+  var key = FirebaseDataEncoder.KeyEncodingStrategy.useDefaultKeys
+  var userInfo: [CodingUserInfoKey: Any] = [:]
+
+  /// The contextual information; nil if a strategy is not the default.
+  var userInfoOfDefaults: [CodingUserInfoKey: Any]? {
+    guard case .timestamp = date, case .blob = data, case .throw = nonConformingFloat,
+      case .useDefaultKeys = key
+    else { return nil }
+    return userInfo
+  }
+}
+
 /// The strategies of a decoder.
 struct DecodingStrategies {
   var date = FirebaseDataDecoder.DateDecodingStrategy.timestamp

@@ -34,6 +34,52 @@ struct DictionaryWriter {
     return EncodedFields(fields: stored, sentinels: fields.sentinels.inNameOrder)
   }
 
+  /// Encodes the values of an update, which are sorted by field. No field may be inside another. Nil if they
+  /// must be encoded as a tree.
+  static func fields(
+    _ updates: [FieldUpdate], with encoder: FieldsEncoder, in firestore: Firestore?
+  ) -> EncodedFields? {
+    var fields = DictionaryWriter(firestore)
+    let stored = try? encoder.encode(kind: updates.count) { writer, map throws(GivesUp) in
+      try fields.write(updates[...], at: 0, into: map, to: &writer)
+    }
+    guard let stored else { return nil }
+    return EncodedFields(fields: stored, sentinels: fields.sentinels.inNameOrder)
+  }
+
+  // MARK: Updates
+
+  typealias FieldUpdate = (field: StoredFieldPath, value: Any)
+
+  /// Writes updates whose first `depth` names lead to the map.
+  private mutating func write(
+    _ updates: ArraySlice<FieldUpdate>, at depth: Int, into map: RecordWriter.OpenMap,
+    to writer: inout RecordWriter
+  ) throws(GivesUp) {
+    guard writer.isWithinLimits else { throw GivesUp() }
+    var rest = updates
+    while let first = rest.first {
+      let name = first.field.names[depth]
+      writer.field(name, in: map)
+      guard first.field.names.count > depth + 1 else {
+        rest.removeFirst()
+        if try !write(first.value, name: name, to: &writer) {
+          // An update replaces the field, also if the commit computes all parts of the new value.
+          let empty = writer.beginMap()
+          writer.end(empty)
+        }
+        continue
+      }
+      let group = rest.prefix { $0.field.names[depth].isSameUTF8(as: name) }
+      rest = rest[group.endIndex...]
+      let inner = writer.beginMap()
+      names.append(name)
+      try write(group, at: depth + 1, into: inner, to: &writer)
+      names.removeLast()
+      writer.end(inner)
+    }
+  }
+
   // MARK: Maps
 
   private mutating func write(
@@ -109,7 +155,7 @@ struct DictionaryWriter {
     _ any: Any, name: String?, to writer: inout RecordWriter
   ) throws(GivesUp) -> Bool {
     // Comparing types is cheaper than a dynamic cast. The most frequent types come first.
-    let type = type(of: any)
+    let type = boxedType(any)
     if type == String.self {
       writer.string(exact(any))
     } else if type == Int.self {
@@ -131,12 +177,18 @@ struct DictionaryWriter {
       writer.integer(exact(any))
     } else if type == Data.self {
       writer.bytes([UInt8](exact(any, as: Data.self)).rawSpan)
-    } else if type is AnyObject.Type {
-      return try writeObject(any, type, name: name, to: &writer)
     } else {
-      return try writeCollection(any, type, name: name, to: &writer)
+      return try writeOther(any, Swift.type(of: any), name: name, to: &writer)
     }
     return true
+  }
+
+  private mutating func writeOther(
+    _ any: Any, _ type: Any.Type, name: String?, to writer: inout RecordWriter
+  ) throws(GivesUp) -> Bool {
+    type is AnyObject.Type
+      ? try writeObject(any, type, name: name, to: &writer)
+      : try writeCollection(any, type, name: name, to: &writer)
   }
 
   private mutating func writeObject(
@@ -263,18 +315,5 @@ extension [EncodedFields.Sentinel] {
       }
       return left.path.count < right.path.count
     }
-  }
-}
-
-/// The value of an `Any` whose dynamic type is `Value`, without a dynamic cast.
-@inline(__always)
-private func exact<Value>(_ any: Any, as type: Value.Type = Value.self) -> Value {
-  // An `Any` holds values of up to three words in place; larger ones are in a box, which only a cast opens.
-  guard MemoryLayout<Value>.size <= 3 * MemoryLayout<Int>.size,
-    MemoryLayout<Value>.alignment <= MemoryLayout<Int>.alignment
-  else { return any as! Value }
-  // This is safe because the caller has compared the dynamic type with `Value`.
-  return unsafe withUnsafePointer(to: any) { any in
-    unsafe UnsafeRawPointer(any).assumingMemoryBound(to: Value.self).pointee
   }
 }

@@ -102,6 +102,9 @@ struct FieldCollector {
     }
   }
 
+  /// Whether a field of a document may have this name.
+  static func isUserName(_ name: String) -> Bool { problem(name, isWrite: true) == nil }
+
   private func check(_ name: String, at path: [String]?) throws(UserDataError) {
     guard let reason = Self.problem(name, isWrite: isWrite) else { return }
     throw UserDataError(reason, field: path.map { $0 + [name] })

@@ -11,17 +11,34 @@ extension Firestore {
   ///
   /// A nil property has no field; `@ExplicitNull` writes null.
   public class Encoder {
+    /// All strategies together, so that an encoding reads them with one access.
+    private var strategies = EncodingStrategies()
+
     /// The strategy for dates.
-    public var dateEncodingStrategy = FirebaseDataEncoder.DateEncodingStrategy.timestamp
+    public var dateEncodingStrategy: FirebaseDataEncoder.DateEncodingStrategy {
+      get { strategies.date }
+      set { strategies.date = newValue }
+    }
     /// The strategy for `Data`.
-    public var dataEncodingStrategy = FirebaseDataEncoder.DataEncodingStrategy.blob
+    public var dataEncodingStrategy: FirebaseDataEncoder.DataEncodingStrategy {
+      get { strategies.data }
+      set { strategies.data = newValue }
+    }
     /// The strategy for infinities and NaN.
-    public var nonConformingFloatEncodingStrategy =
-      FirebaseDataEncoder.NonConformingFloatEncodingStrategy.throw
+    public var nonConformingFloatEncodingStrategy: FirebaseDataEncoder.NonConformingFloatEncodingStrategy {
+      get { strategies.nonConformingFloat }
+      set { strategies.nonConformingFloat = newValue }
+    }
     /// The strategy for field names.
-    public var keyEncodingStrategy = FirebaseDataEncoder.KeyEncodingStrategy.useDefaultKeys
+    public var keyEncodingStrategy: FirebaseDataEncoder.KeyEncodingStrategy {
+      get { strategies.key }
+      set { strategies.key = newValue }
+    }
     /// Contextual information that the `encode(to:)` of each encoded value can read.
-    public var userInfo: [CodingUserInfoKey: Any] = [:]
+    public var userInfo: [CodingUserInfoKey: Any] {
+      get { strategies.userInfo }
+      set { strategies.userInfo = newValue }
+    }
 
     /// Creates an encoder with Firestore's default strategies.
     public init() {}
@@ -43,9 +60,7 @@ extension Firestore {
 
     /// Encodes a value as a record of the open database. Nil if the value must be encoded as a tree.
     private func directFields(_ value: some Encodable, in firestore: Firestore?) -> EncodedFields? {
-      guard case .timestamp = dateEncodingStrategy, case .blob = dataEncodingStrategy,
-        case .throw = nonConformingFloatEncodingStrategy, case .useDefaultKeys = keyEncodingStrategy,
-        let firestore, let encoder = firestore.fieldsEncoder
+      guard let firestore, let encoder = firestore.fieldsEncoder, let userInfo = strategies.userInfoOfDefaults
       else { return nil }
       return RecordValueEncoder.fields(value, with: encoder, in: firestore, userInfo: userInfo)
     }

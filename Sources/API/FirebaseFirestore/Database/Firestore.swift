@@ -23,6 +23,8 @@ public final class Firestore: NSObject, Sendable {
   /// The store's address, for an instance opened without an app.
   private let place: StoreAddress?
   private let state: Locked<State>
+  /// The shapes of the store. An instance opens only one store.
+  private let shapes = PublishedShapes()
   /// A group that termination enters, and leaves when the store is closed. Callers that need a closed store
   /// wait for the group.
   let ending = DispatchGroup()
@@ -132,11 +134,12 @@ public final class Firestore: NSObject, Sendable {
     state.withLock { ($0.client, $0.isTerminated) }
   }
 
-  /// Encodes fields for the open database. Nil while the database is not open, and if it has a remote, whose
-  /// outbox keeps the fields in another form.
+  /// Encodes fields for the open database. Nil until a call after its opening. The encoder is kept after the
+  /// termination, when all writes fail.
   var fieldsEncoder: FieldsEncoder? {
-    guard let client = state.withLock({ $0.client }), !client.hasRemote else { return nil }
-    return client.store.openView?.store.fieldsEncoder
+    if let shapes = shapes.load() { return FieldsEncoder(shapes) }
+    guard let store = state.withLock({ $0.client })?.store.openView?.store else { return nil }
+    return FieldsEncoder(shapes.storeIfNil(store.fieldsEncoder.shapes))
   }
 
   private func makeClient(_ settings: FirestoreSettings.Values) -> any FirestoreClient {

@@ -244,6 +244,7 @@ private func reported(_ body: () throws -> Mutation) throws -> Mutation {
 
 extension UserWrite.Place {
   fileprivate func update(_ encoded: EncodedFields) throws -> Mutation {
+    if let mutation = plainUpdate(encoded) { return mutation }
     var changes: [(field: StoredFieldPath, change: Mutation.FieldChange)] = []
     for (name, value) in encoded.fields.entries { changes.append((try Self.field(name), .set(value))) }
     var transforms: [FieldTransform] = []
@@ -263,6 +264,41 @@ extension UserWrite.Place {
       transforms.append(FieldTransform(inner, operation))
     }
     return try .update(path, changes.sorted { $0.field < $1.field }, transforms: transforms)
+  }
+
+  /// Returns an update without dots in its names, whose fields can stay encoded. Returns nil for other updates
+  /// and for errors.
+  private func plainUpdate(_ encoded: EncodedFields) -> Mutation? {
+    var masked: [StoredFieldPath] = []
+    for name in encoded.fields.names {
+      guard Self.isPlain(name) else { return nil }
+      masked.append(StoredFieldPath(unchecked: [name]))
+    }
+    var computed: [FieldTransform] = []
+    var inner: [FieldTransform] = []
+    for (names, sentinel) in encoded.sentinels {
+      let isWritten = encoded.fields[names[0]] != nil
+      guard Self.isPlain(names[0]), isWritten == (names.count > 1),
+        case .success(let operation) = Result(catching: { try sentinel.operation(in: firestore) })
+      else { return nil }
+      let field = StoredFieldPath(unchecked: names)
+      switch (operation, isWritten) {
+      case (let operation?, true): inner.append(FieldTransform(field, operation))
+      case (let operation?, false): computed.append(FieldTransform(field, operation))
+      case (nil, false): masked.append(field)
+      case (nil, true): return nil
+      }
+    }
+    computed.sort { $0.field < $1.field }
+    return .patch(
+      path, encoded.fields, mask: FieldMask(masked), transforms: computed + inner, precondition: .exists(true)
+    )
+  }
+
+  /// Whether a name is the path of its field, and within the limit of paths.
+  private static func isPlain(_ name: String) -> Bool {
+    !name.utf8.contains(UInt8(ascii: ".")) && name.utf8.count <= StoredFieldPath.bytesMax
+      && (try? FieldCollector.check([name])) != nil
   }
 
   /// Interprets dots as steps into maps. A name that is not a valid dotted path is used as a single field

@@ -49,17 +49,17 @@ enum UserWrite {
     let firestore: Firestore
 
     func set(_ data: [String: Any], merge: Bool) throws -> Mutation {
-      // A merge needs the names of all fields, so it works on a tree.
-      if !merge, let encoder = firestore.fieldsEncoder,
+      if merge { return try set(try UserData.patch(from: data, in: firestore), merge: true) }
+      if let encoder = firestore.fieldsEncoder,
         let fields = DictionaryWriter.fields(data, with: encoder, in: firestore)
       {
         return try set(fields, merge: false)
       }
-      return try set(try UserData.fields(from: data, in: firestore), merge: merge)
+      return try set(try UserData.fields(from: data, in: firestore), merge: false)
     }
 
     func set(_ data: [String: Any], only mergeFields: [Any]) throws -> Mutation {
-      try set(try UserData.fields(from: data, in: firestore), only: mergeFields)
+      try set(try UserData.patch(from: data, in: firestore), only: mergeFields)
     }
 
     func set(_ encoded: EncodedFields, merge: Bool) throws(UserDataError) -> Mutation {
@@ -121,9 +121,11 @@ enum UserWrite {
   private static func update(
     _ path: DocumentPath, _ data: [AnyHashable: Any], in firestore: Firestore
   ) throws -> Mutation {
+    let updates = try updates(data)
+    if let mutation = encodedUpdate(path, updates, in: firestore) { return mutation }
     var changes: [(field: StoredFieldPath, change: Mutation.FieldChange)] = []
     var transforms: [FieldTransform] = []
-    for (field, value) in try updates(data) {
+    for (field, value) in updates {
       let (change, inner) = try self.change(value, at: field, in: firestore)
       changes.append((field, change))
       transforms += inner
@@ -131,11 +133,50 @@ enum UserWrite {
     return try .update(path, changes, transforms: transforms)
   }
 
+  /// Returns an update whose values are a record. Returns nil if the values are scalars, which need no record,
+  /// and if a value may be invalid.
+  private static func encodedUpdate(
+    _ path: DocumentPath, _ updates: [DictionaryWriter.FieldUpdate], in firestore: Firestore
+  ) -> Mutation? {
+    var values: [DictionaryWriter.FieldUpdate] = []
+    var masked: [StoredFieldPath] = []
+    var computed: [FieldTransform] = []
+    var areScalars = true
+    for (field, value) in updates {
+      let isScalar = UserData.scalar(value) != nil
+      if !isScalar, let sentinel = value as? FieldValue {
+        guard case .success(let operation) = Result(catching: { try sentinel.operation(in: firestore) })
+        else { return nil }
+        if let operation { computed.append(FieldTransform(field, operation)) } else { masked.append(field) }
+        continue
+      }
+      areScalars = areScalars && isScalar
+      masked.append(field)
+      values.append((field, value))
+    }
+    guard !areScalars, areSeparate(updates), let encoder = firestore.fieldsEncoder?.forPatches,
+      let encoded = DictionaryWriter.fields(values, with: encoder, in: firestore),
+      let (transforms, deletions) = try? split(encoded.sentinels, in: firestore), deletions.isEmpty
+    else { return nil }
+    return .patch(
+      path, encoded.fields, mask: FieldMask(masked), transforms: computed + transforms,
+      precondition: .exists(true))
+  }
+
+  /// Whether no field is inside another, and no path exceeds the limit.
+  private static func areSeparate(_ updates: [DictionaryWriter.FieldUpdate]) -> Bool {
+    let bytesMax = StoredFieldPath.bytesMax
+    for (outer, inner) in zip(updates, updates.dropFirst()) where outer.field.isPrefix(of: inner.field) {
+      return false
+    }
+    return updates.allSatisfy { $0.field.names.reduce(-1) { $0 + $1.utf8.count + 1 } <= bytesMax }
+  }
+
   /// Returns the updates sorted by field, so that their order does not depend on the order of the dictionary.
   private static func updates(
     _ data: [AnyHashable: Any]
-  ) throws -> [(field: StoredFieldPath, value: Any)] {
-    var updates: [(field: StoredFieldPath, value: Any)] = []
+  ) throws -> [DictionaryWriter.FieldUpdate] {
+    var updates: [DictionaryWriter.FieldUpdate] = []
     for (key, value) in data {
       guard let field = FieldPath.any(key.base) else {
         throw Validation.misuse("Dictionary keys in updateData: must be NSStrings or FIRFieldPaths.")
@@ -149,6 +190,7 @@ enum UserWrite {
   private static func change(
     _ any: Any, at field: StoredFieldPath, in firestore: Firestore
   ) throws(UserDataError) -> (Mutation.FieldChange, [FieldTransform]) {
+    if let scalar = UserData.scalar(any) { return (.set(scalar), []) }
     if let sentinel = any as? FieldValue {
       return (try sentinel.operation(in: firestore).map { .compute($0) } ?? .delete, [])
     }

@@ -18,7 +18,7 @@ public struct FieldMask: Hashable, Sendable {
   /// Creates a mask of all fields with scalars, arrays and empty maps. For a map that has fields, the mask
   /// contains those fields instead of the map.
   public init(leavesOf fields: StoredMap) {
-    self.init(Self.leaves(of: fields, at: []))
+    self.init(fields.record?.leaves ?? Self.leaves(of: fields, at: []))
   }
 
   /// Whether the mask is empty.

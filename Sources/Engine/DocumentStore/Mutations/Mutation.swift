@@ -173,7 +173,9 @@ public struct Mutation: Sendable, Equatable {
     replacing fields: StoredMap, _ mask: FieldMask, of record: CheckedRecord, base: StoredDocument,
     times: Times
   ) -> Outcome? {
-    guard fields.count == mask.paths.count, !mask.isEmpty else { return nil }
+    guard fields.count == mask.paths.count, !mask.isEmpty, fields.record?.holdsOnlyScalars ?? true else {
+      return nil
+    }
     let entries = fields.entries
     // Use the buffer, because reading an array element would retain and release its name and value.
     let areReplaced = unsafe entries.withUnsafeBufferPointer { entries in

@@ -136,7 +136,7 @@ extension String {
   /// The machine words. Two strings with the same words are equal while both exist: a short string has its
   /// text in these words, and others share their storage.
   @inline(__always)
-  fileprivate var words: SIMD2<UInt64> {
+  var words: SIMD2<UInt64> {
     guard MemoryLayout<String>.size == MemoryLayout<SIMD2<UInt64>>.size else {
       preconditionFailure("strings consist of two words on all supported platforms")
     }

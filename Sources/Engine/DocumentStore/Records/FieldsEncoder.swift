@@ -8,8 +8,19 @@ import Synchronization
 /// Encodes the fields of documents for one store. May be used by any thread.
 package struct FieldsEncoder: Sendable {
   package let shapes: ShapeDictionary
+  /// Whether maps may get new shapes. Maps without a shape contain their names.
+  private let admitsShapes: Bool
 
-  package init(_ shapes: ShapeDictionary) { self.shapes = shapes }
+  package init(_ shapes: ShapeDictionary) { self.init(shapes, admitsShapes: true) }
+
+  private init(_ shapes: ShapeDictionary, admitsShapes: Bool) {
+    self.shapes = shapes
+    self.admitsShapes = admitsShapes
+  }
+
+  /// The encoder for fields that change a part of a document. The names of such fields are no shape, because
+  /// each update of a document may have others.
+  package var forPatches: FieldsEncoder { FieldsEncoder(shapes, admitsShapes: false) }
 
   /// Encodes fields that `body` writes into the outermost map. Returns nil if the fields may exceed a limit
   /// of documents, so that another encoder must find out which. `kind` tells apart documents of different
@@ -53,7 +64,11 @@ package struct FieldsEncoder: Sendable {
   ) throws(Failure) -> Result {
     let writer = unsafe shapes.writers.take()
     defer { unsafe shapes.writers.recycle(writer) }
-    unsafe writer.pointee.shapes = shapes
+    if admitsShapes {
+      unsafe writer.pointee.shapes = shapes
+    } else if unsafe writer.pointee.snapshot.version != shapes.version {
+      unsafe writer.pointee.snapshot = shapes.snapshot
+    }
     defer { unsafe writer.pointee.shapes = nil }
     return try unsafe body(&writer.pointee)
   }

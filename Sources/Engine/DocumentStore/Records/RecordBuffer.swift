@@ -87,12 +87,15 @@ struct RecordBuffer: ~Copyable {
   /// Appends the UTF-8 bytes of a text.
   @inline(__always)
   mutating func append(utf8 text: String) {
-    // `withUTF8` needs a variable, and therefore a copy that retains the text.
-    let isAppended = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
+    // Nearly every string has contiguous storage. `withUTF8` would retain it.
+    let isAppended: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
       unsafe append(contentsOf: UnsafeRawBufferPointer(bytes))
-      return true
     }
-    guard isAppended == nil else { return }
+    if isAppended == nil { append(utf8OfCopy: text) }
+  }
+
+  @inline(never)
+  private mutating func append(utf8OfCopy text: String) {
     var text = text
     text.withUTF8 { bytes in unsafe append(contentsOf: UnsafeRawBufferPointer(bytes)) }
   }

@@ -74,7 +74,7 @@ package struct RecordWriter: ~Copyable {
     @inline(__always)
     func slot(of name: String) -> Int? {
       guard let expected = unsafe expected else { return nil }
-      return unsafe expected._withUnsafeGuaranteedRef { $0.slot(of: name, FieldNameKey(name)) }
+      return unsafe expected._withUnsafeGuaranteedRef { $0.slot(of: name) }
     }
   }
 

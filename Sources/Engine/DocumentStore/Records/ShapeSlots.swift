@@ -56,9 +56,9 @@ struct FieldNameKey: BitwiseCopyable {
 
 /// The names of a shape as a hash table from name to slot.
 ///
-/// Ownership: both blocks of memory belong to this object and never change after `init`. Bounds: `keys` has
-/// `count` elements, `table` has `mask + 1`, and the slots in it are below `count`. Arrays would be retained
-/// and released for every name of every document.
+/// Ownership: all blocks of memory belong to this object and never change after `init`. Bounds: `keys` has
+/// `count` elements, the tables have `mask + 1`, and the slots in them are below `count`. Arrays would be
+/// retained and released for every name of every document.
 @safe
 final class ShapeSlots: @unchecked Sendable {
   // Why `@unchecked Sendable` is correct: no property and no byte behind the pointers changes after `init`,
@@ -78,6 +78,11 @@ final class ShapeSlots: @unchecked Sendable {
   /// Slots plus one, by hash with linear probing; 0 if a place is empty. At most half of the places are used.
   private let table: UnsafeMutablePointer<UInt16>
   private let mask: Int
+  /// The machine words of the names, in the places of another hash table with as many places. Zero if a place
+  /// is empty, because no string has the words zero.
+  private let words: UnsafeMutablePointer<SIMD2<UInt64>>
+  /// The slots of these names.
+  private let wordSlots: UnsafeMutablePointer<UInt16>
 
   init(id: Int, names: [String]) {
     self.id = id
@@ -99,14 +104,51 @@ final class ShapeSlots: @unchecked Sendable {
       while unsafe table[place] != 0 { place = (place + 1) & mask }
       unsafe table[place] = UInt16(slot + 1)
     }
+    unsafe words = .allocate(capacity: size)
+    unsafe words.initialize(repeating: SIMD2(), count: size)
+    unsafe wordSlots = .allocate(capacity: size)
+    unsafe wordSlots.initialize(repeating: 0, count: size)
+    for (slot, name) in names.enumerated() {
+      let nameWords = name.words
+      var place = Self.place(of: nameWords) & mask
+      while unsafe words[place] != SIMD2() { place = (place + 1) & mask }
+      unsafe words[place] = nameWords
+      unsafe wordSlots[place] = UInt16(slot)
+    }
   }
 
   deinit {
+    unsafe words.deallocate()
+    unsafe wordSlots.deallocate()
     unsafe keys.deallocate()
     unsafe table.deallocate()
   }
 
+  @inline(__always)
+  private static func place(of words: SIMD2<UInt64>) -> Int {
+    let mixed = (words.x ^ words.y &>> 7) &* 0x9E37_79B9_7F4A_7C15
+    return Int(truncatingIfNeeded: mixed &>> 32 ^ words.y &>> 56)
+  }
+
   /// The slot of a name; nil if the shape lacks this name.
+  @inline(__always)
+  func slot(of name: String) -> Int? {
+    // A short name consists of its words. A longer name has the same words only if it shares the storage of
+    // the shape's name.
+    let nameWords = name.words
+    var place = Self.place(of: nameWords) & mask
+    while true {
+      let found = unsafe words[place]
+      if found == nameWords { return unsafe Int(wordSlots[place]) }
+      if found == SIMD2() { return slot(ofOtherWords: name) }
+      place = (place &+ 1) & mask
+    }
+  }
+
+  @inline(never)
+  private func slot(ofOtherWords name: String) -> Int? { slot(of: name, FieldNameKey(name)) }
+
+  /// The slot of a name with this key; nil if the shape lacks this name.
   @inline(__always)
   func slot(of name: String, _ key: FieldNameKey) -> Int? {
     var place = Int(truncatingIfNeeded: key.hash) & mask
@@ -129,6 +171,8 @@ final class ShapeSnapshot: Sendable {
   static let empty = ShapeSnapshot(.empty, version: -1)
 
   let table: ShapeTable
+  /// The slots by id. Reading them from the table would copy the whole shape.
+  private let slots: [ShapeSlots?]
   /// Changes whenever the dictionary gets a shape.
   let version: Int
   /// Ids plus one, by the hash of the names with linear probing; 0 if a place is empty.
@@ -146,6 +190,7 @@ final class ShapeSnapshot: Sendable {
   private init(_ table: ShapeTable, version: Int, index: [UInt16], adding new: [Shape]) {
     self.table = table
     self.version = version
+    slots = table.shapes.map { $0?.slots }
     mask = index.count - 1
     var index = index
     for shape in new {
@@ -167,7 +212,7 @@ final class ShapeSnapshot: Sendable {
 
   /// The shape with this id; nil if it is not in this snapshot.
   @inline(__always)
-  func slots(_ id: Int) -> ShapeSlots? { id < table.shapes.count ? table.shapes[id]?.slots : nil }
+  func slots(_ id: Int) -> ShapeSlots? { id < slots.count ? slots[id] : nil }
 
   /// A shape with this number of names and this hash. The caller must compare the names.
   func candidate(count: Int, hash: UInt64) -> ShapeSlots? {

@@ -27,6 +27,8 @@ extension StoredMap {
   private func replacing(
     _ paths: ArraySlice<StoredFieldPath>, below depth: Int, from source: StoredMap?
   ) -> StoredMap {
+    // Encoded fields are decoded once.
+    let entries = entries
     var result: [Entry] = []
     result.reserveCapacity(entries.count + paths.count)
     var kept = entries[...]

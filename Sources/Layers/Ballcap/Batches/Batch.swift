@@ -40,7 +40,7 @@ public final class Batch {
   @discardableResult
   public func set(_ data: [String: Any], reference: DocumentReference) -> Self {
     add(BatchWrite(reference, nil)) {
-      try UserData.fields(from: data, in: firestore)
+      try UserData.patch(from: data, in: firestore)
     } as: {
       batch.setFields($0, forDocument: reference, merge: true)
     }
