@@ -52,6 +52,26 @@ import Testing
 
   // MARK: Reading
 
+  /// The bug: a refused write of a reader gave a shape an id. The writer gave it to another shape, and the next
+  /// refresh reported damage.
+  @Test func refusedWritesOfAReaderCreateNoShapes() async throws {
+    let shop = Shop()
+    try await shop.write(["orders/1": 1])
+    let reader = try shop.reader()
+    #expect(try await number(reader, "orders/1") == 1)
+    for _ in 0..<3 {
+      let code = await code { try await reader.document("orders/2").setData(["only": ["the reader": 1]]) }
+      #expect(code == .failedPrecondition)
+    }
+    #expect(reader.fieldsEncoder == nil)
+    let writer = try shop.writer()
+    for id in 2..<6 { try await writer.document("orders/\(id)").setData(["n": id, "state": "open"]) }
+    try await writer.terminate()
+    try await reader.refresh()
+    #expect(try await number(reader, "orders/5") == 5)
+    try await reader.terminate()
+  }
+
   @Test func aReaderShowsANewerStateAfterARefresh() async throws {
     let shop = Shop()
     try await shop.write(["orders/1": 1])
