@@ -28,6 +28,13 @@ public class FieldValue: NSObject, Encodable, @unchecked Sendable {
 
   init(_ kind: Kind) { self.kind = kind }
 
+  /// The sentinel that a user passed as a field's value; nil for other values. A cast of an array or of a
+  /// dictionary would first turn everything in it into objects, at any depth.
+  static func sentinel(_ any: Any) -> FieldValue? {
+    let type = type(of: any)
+    return type is FieldValue.Type || type == FieldValue?.self ? any as? FieldValue : nil
+  }
+
   /// Deletes the field. Allowed in `updateData`, and in `setData` if it merges.
   public class func delete() -> FieldValue { FieldValue(.delete) }
 

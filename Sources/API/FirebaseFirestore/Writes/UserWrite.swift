@@ -144,7 +144,7 @@ enum UserWrite {
     var areScalars = true
     for (field, value) in updates {
       let isScalar = UserData.scalar(value) != nil
-      if !isScalar, let sentinel = value as? FieldValue {
+      if !isScalar, let sentinel = FieldValue.sentinel(value) {
         guard case .success(let operation) = Result(catching: { try sentinel.operation(in: firestore) })
         else { return nil }
         if let operation { computed.append(FieldTransform(field, operation)) } else { masked.append(field) }
@@ -191,7 +191,7 @@ enum UserWrite {
     _ any: Any, at field: StoredFieldPath, in firestore: Firestore
   ) throws(UserDataError) -> (Mutation.FieldChange, [FieldTransform]) {
     if let scalar = UserData.scalar(any) { return (.set(scalar), []) }
-    if let sentinel = any as? FieldValue {
+    if let sentinel = FieldValue.sentinel(any) {
       return (try sentinel.operation(in: firestore).map { .compute($0) } ?? .delete, [])
     }
     let (value, sentinels) = try UserData.value(from: any, at: field.names, in: firestore)
