@@ -157,7 +157,7 @@ import Testing
           guard old.locate(oldRecord, shapes: shapes), new.locate(newRecord, shapes: newShapes) else {
             return nil
           }
-          return RecordSlots.differences(old, in: oldRecord, new, in: newRecord)
+          return RecordSlots.differences(old, in: oldRecord, to: new, in: newRecord)
         }
       }
       let found = try #require(set)

@@ -163,7 +163,7 @@ package final class Snapshot: Sendable {
       }
       table = loadingDirectory.frozen()
     }
-    if hasPrefetchedPages { startReading(&reads, from: 0, table) }
+    if hasPrefetchedPages { startReading(&reads, from: 0, in: table) }
     return table
   }
 
@@ -184,13 +184,13 @@ package final class Snapshot: Sendable {
         index += 1
         continue
       }
-      if !segment.isOpen { startReading(&reads, from: index, table) }
+      if !segment.isOpen { startReading(&reads, from: index, in: table) }
       let opened = try segment.open(wanting: location)
       // Reads all entries of this segment up to the first entry elsewhere, so that the references to the
       // segment and to its file are counted only once.
       repeat {
         if try segment.read(reads.locations[index], opened, cache: cache, into: &buffer) {
-          startReading(&reads, from: index + 1, table)
+          startReading(&reads, from: index + 1, in: table)
         }
         guard buffer.splitEntry() else { throw segment.badEntry(reads.locations[index], opened) }
         guard body(reads.ordinals[index], buffer.key, buffer.bytes) else { return false }
@@ -206,7 +206,7 @@ package final class Snapshot: Sendable {
   private static let readAheadPages = 128
 
   /// Starts read-ahead of the entries from `index` on, except the entries for which it was already started.
-  private func startReading(_ reads: inout EntryReads, from index: Int, _ table: KeyDirectory) {
+  private func startReading(_ reads: inout EntryReads, from index: Int, in table: KeyDirectory) {
     let first = max(reads.requestedCount, index)
     var end = first
     var pages = 0

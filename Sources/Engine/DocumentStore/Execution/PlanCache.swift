@@ -17,7 +17,7 @@ final class PlanCache: Sendable {
     /// The place of the template's index among the indexes; nil for the names.
     let indexPlace: Int?
 
-    init(_ template: PlanTemplate, _ form: QueryForm, _ view: IndexView) {
+    init(_ template: PlanTemplate, _ form: QueryForm, in view: IndexView) {
       self.form = form
       self.template = template
       indexes = view.indexes.map(\.identity)
@@ -46,7 +46,7 @@ final class PlanCache: Sendable {
 
   func add(_ template: PlanTemplate, for run: StructuredQuery, view: IndexView) {
     guard let form = QueryForm(run), let digest = QueryForm.digest(of: run) else { return }
-    let entry = Entry(template, form, view)
+    let entry = Entry(template, form, in: view)
     state.withLock { state in
       // Another thread may have planned a query of this form in the meantime.
       guard state.entry(for: run, view) == nil else { return }

@@ -57,7 +57,7 @@ struct CommitKeyMaker: ~Copyable {
           names?.addName(document.collection, key.rawSpan, at: place, isAdded: isAdded)
         }
         guard let group = findGroup(document.collection) else { continue }
-        unsafe add(changes, place, group: group, document, to: &keys)
+        unsafe add(changes, place, group: group, of: document, to: &keys)
       }
     }
   }
@@ -99,7 +99,7 @@ struct CommitKeyMaker: ~Copyable {
 
   /// Adds the key changes of a document in all indexes of a group.
   private mutating func add(
-    _ changes: UnsafeBufferPointer<CommitChange>, _ place: Int, group: Int, _ document: DocumentKeyParts,
+    _ changes: UnsafeBufferPointer<CommitChange>, _ place: Int, group: Int, of document: DocumentKeyParts,
     to keys: inout [IndexKeys]
   ) {
     let records = unsafe changes[place].records
@@ -110,20 +110,20 @@ struct CommitKeyMaker: ~Copyable {
     }
     for index in indexes.indices where indexes[index].group == group {
       guard let records, !indexes[index].plans.hasDocumentID else {
-        unsafe decode(changes, place, index, to: &keys)
+        unsafe decode(changes, place, for: index, to: &keys)
         continue
       }
       guard let changed else {
-        if !addPair(records, document, at: place, index, to: &keys) {
-          unsafe decode(changes, place, index, to: &keys)
+        if !addPair(records, document, at: place, for: index, to: &keys) {
+          unsafe decode(changes, place, for: index, to: &keys)
         }
         continue
       }
-      if isUntouched(index, records, changed) { continue }
-      if makeKeys(of: document, records, index) {
+      if isUntouched(index, records, by: changed) { continue }
+      if makeKeys(of: document, records, for: index) {
         keys[index].keys.add(from: oldKeys, to: newKeys, at: place)
       } else {
-        unsafe decode(changes, place, index, to: &keys)
+        unsafe decode(changes, place, for: index, to: &keys)
       }
     }
   }
@@ -147,13 +147,13 @@ struct CommitKeyMaker: ~Copyable {
           return nil
         }
         guard old.shape == new.shape else { return .all }
-        return RecordSlots.differences(old, in: oldRecord, new, in: newRecord)
+        return RecordSlots.differences(old, in: oldRecord, to: new, in: newRecord)
       }
     }
   }
 
   /// Whether an update has changed no field of an index.
-  private mutating func isUntouched(_ index: Int, _ records: RecordStates, _ changed: SlotSet) -> Bool {
+  private mutating func isUntouched(_ index: Int, _ records: RecordStates, by changed: SlotSet) -> Bool {
     guard records.before != nil, let after = records.after, old.shape == new.shape else { return false }
     choosePlan(index, shape: new.shape, at: new.shapePlace, of: after)
     return indexes[index].plan.set.isDisjoint(with: changed)
@@ -161,7 +161,7 @@ struct CommitKeyMaker: ~Copyable {
 
   /// Replaces `oldKeys` and `newKeys` by the keys of both states. Returns false if a state is unreadable.
   private mutating func makeKeys(
-    of document: DocumentKeyParts, _ records: RecordStates, _ index: Int
+    of document: DocumentKeyParts, _ records: RecordStates, for index: Int
   ) -> Bool {
     if composer.plans !== indexes[index].plans { composer.plans = indexes[index].plans }
     oldKeys.removeAll()
@@ -169,7 +169,7 @@ struct CommitKeyMaker: ~Copyable {
     if let before = records.before {
       choosePlan(index, shape: old.shape, at: old.shapePlace, of: before)
       let isReadable = before.withSpans { record, shapes in
-        locate(index, isNew: false, record, shapes: shapes)
+        locate(index, isNew: false, in: record, shapes: shapes)
           && composer.makeKeys(of: document, record, shapes: before.shapes, at: places, into: &oldKeys)
       }
       guard isReadable else { return false }
@@ -177,7 +177,7 @@ struct CommitKeyMaker: ~Copyable {
     guard let after = records.after else { return true }
     choosePlan(index, shape: new.shape, at: new.shapePlace, of: after)
     return after.withSpans { record, shapes in
-      locate(index, isNew: true, record, shapes: shapes)
+      locate(index, isNew: true, in: record, shapes: shapes)
         && composer.makeKeys(of: document, record, shapes: after.shapes, at: places, into: &newKeys)
     }
   }
@@ -193,7 +193,7 @@ struct CommitKeyMaker: ~Copyable {
   }
 
   /// Locates the fields of an index in a state. Returns false if the record is unreadable.
-  private mutating func locate(_ index: Int, isNew: Bool, _ record: RawSpan, shapes: RawSpan) -> Bool {
+  private mutating func locate(_ index: Int, isNew: Bool, in record: RawSpan, shapes: RawSpan) -> Bool {
     places.removeAll()
     for field in indexes[index].plan.slots.indices {
       let slot = indexes[index].plan.slots[field]
@@ -212,7 +212,7 @@ struct CommitKeyMaker: ~Copyable {
   /// Adds the key changes between two records of which one has no shape, or a shape of another database.
   /// Returns false if a record is unreadable.
   private func addPair(
-    _ records: RecordStates, _ document: DocumentKeyParts, at place: Int, _ index: Int,
+    _ records: RecordStates, _ document: DocumentKeyParts, at place: Int, for index: Int,
     to keys: inout [IndexKeys]
   ) -> Bool {
     var pair = RecordPairKeys(indexes[index].plans, (records.after ?? records.before)?.shapes.origin)
@@ -225,7 +225,7 @@ struct CommitKeyMaker: ~Copyable {
   /// Adds the key changes between decoded values.
   @inline(never)
   private mutating func decode(
-    _ changes: UnsafeBufferPointer<CommitChange>, _ place: Int, _ index: Int, to keys: inout [IndexKeys]
+    _ changes: UnsafeBufferPointer<CommitChange>, _ place: Int, for index: Int, to keys: inout [IndexKeys]
   ) {
     var fields = indexes[index].fields ?? IndexedFields(indexes[index].plans.definition)
     unsafe keys[index].keys.add(changes[place], place, fields: &fields)

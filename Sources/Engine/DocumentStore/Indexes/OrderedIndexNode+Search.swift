@@ -35,16 +35,16 @@ extension OrderedIndexNode {
     let count = count
     let arrays = unsafe arrays(count: count)
     let heads = unsafe arrays.heads
-    var low = unsafe lowerBoundIndex(head, heads, first..<count)
+    var low = unsafe lowerBoundIndex(head, heads, in: first..<count)
     guard low < count, unsafe heads[low] == head else { return (low, false) }
     // Among equal heads, the rest of the key decides.
     var high = low + 1
     if high < count, unsafe heads[high] == head {
-      high = head == UInt32.max ? count : unsafe lowerBoundIndex(head + 1, heads, high..<count)
+      high = head == UInt32.max ? count : unsafe lowerBoundIndex(head + 1, heads, in: high..<count)
     }
     while low < high {
       let middle = (low + high) / 2
-      let order = unsafe compareRest(arrays.places, middle, suffix, suffixBytes: suffixBytes)
+      let order = unsafe compareRest(arrays.places, middle, with: suffix, suffixBytes: suffixBytes)
       if order == 0 { return (middle, true) }
       if order < 0 { low = middle + 1 } else { high = middle }
     }
@@ -69,7 +69,7 @@ extension OrderedIndexNode {
 
   /// Returns the index of the first entry of a range whose head is not less than `head`.
   private func lowerBoundIndex(
-    _ head: UInt32, _ heads: UnsafeMutablePointer<UInt32>, _ range: Range<Int>
+    _ head: UInt32, _ heads: UnsafeMutablePointer<UInt32>, in range: Range<Int>
   ) -> Int {
     var start = range.lowerBound
     var rest = range.count
@@ -92,7 +92,7 @@ extension OrderedIndexNode {
   /// Returns how an entry compares with a suffix that has an equal head.
   @inline(__always)
   private func compareRest(
-    _ places: UnsafeMutablePointer<UInt16>, _ index: Int, _ suffix: UnsafeRawPointer, suffixBytes: Int
+    _ places: UnsafeMutablePointer<UInt16>, _ index: Int, with suffix: UnsafeRawPointer, suffixBytes: Int
   ) -> Int {
     let place = unsafe Int(places[index])
     let headBytes = place & 15

@@ -94,7 +94,7 @@ struct RecordSlots: ~Copyable {
 
   /// The slots whose values have different bytes in two records with equal shapes.
   static func differences(
-    _ left: borrowing RecordSlots, in leftRecord: RawSpan, _ right: borrowing RecordSlots,
+    _ left: borrowing RecordSlots, in leftRecord: RawSpan, to right: borrowing RecordSlots,
     in rightRecord: RawSpan
   ) -> SlotSet {
     precondition(
@@ -105,7 +105,7 @@ struct RecordSlots: ~Copyable {
       let (start, other) = unsafe (Int(left.offsets[slot]), Int(right.offsets[slot]))
       let bytes = unsafe Int(left.offsets[slot &+ 1]) &- start
       guard unsafe Int(right.offsets[slot &+ 1]) &- other == bytes,
-        areSame(leftRecord, start, rightRecord, other, bytes: bytes)
+        areSame(leftRecord, start, as: rightRecord, at: other, bytes: bytes)
       else {
         set.insert(slot)
         continue
@@ -117,7 +117,7 @@ struct RecordSlots: ~Copyable {
   /// Compares two ranges of `bytes` bytes, which `locate` has found in the records.
   @inline(__always)
   private static func areSame(
-    _ left: RawSpan, _ start: Int, _ right: RawSpan, _ other: Int, bytes: Int
+    _ left: RawSpan, _ start: Int, as right: RawSpan, at other: Int, bytes: Int
   ) -> Bool {
     var offset = 0
     while bytes &- offset >= 8 {

@@ -96,10 +96,10 @@ struct ShapeTable: Sendable {
   let origin: Origin?
 
   init(_ shapes: [Shape?], origin: Origin?) {
-    self.init(shapes, Self.emptyBytes(places: shapes.count), adding: shapes.compactMap { $0 }, origin)
+    self.init(shapes, Self.emptyBytes(places: shapes.count), adding: shapes.compactMap { $0 }, origin: origin)
   }
 
-  private init(_ shapes: [Shape?], _ bytes: [UInt8], adding new: [Shape], _ origin: Origin?) {
+  private init(_ shapes: [Shape?], _ bytes: [UInt8], adding new: [Shape], origin: Origin?) {
     self.shapes = shapes
     self.origin = origin
     var bytes = bytes
@@ -112,7 +112,7 @@ struct ShapeTable: Sendable {
   /// instead of making them again for each new shape.
   func adding(_ new: [Shape], all: [Shape?]) -> ShapeTable {
     guard all.count <= places else { return ShapeTable(all, origin: origin) }
-    return ShapeTable(all, bytes, adding: new, origin)
+    return ShapeTable(all, bytes, adding: new, origin: origin)
   }
 
   private var places: Int { ShapeBytes(bytes.rawSpan).number(at: 0) }
