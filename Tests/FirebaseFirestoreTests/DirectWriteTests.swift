@@ -17,6 +17,17 @@ import Testing
     var tags = ["x", "y"]
   }
 
+  private struct Timed: Codable {
+    var createdAt = Timestamp(seconds: 0, nanoseconds: 0)
+    var inner = ["createdAt": 1]
+    var name = "Ada"
+    var updatedAt: Date? = Date(timeIntervalSince1970: 0)
+  }
+
+  private static let times = ComputedFields([
+    ("createdAt", .serverTimestamp()), ("updatedAt", .serverTimestamp()),
+  ])
+
   private static var data: [String: Any] {
     ["name": "Ada", "address": ["city": "Bern", "zip": "3000"], "tags": ["x", "y"], "seen": NSNull()]
   }
@@ -64,17 +75,22 @@ import Testing
       (
         "setFields of a model with times",
         {
-          var fields = try Firestore.Encoder().encodeFields(User(), in: $0.firestore)
-          fields.compute("updatedAt", .serverTimestamp())
+          let fields = try Firestore.Encoder().encodeFields(User(), in: $0.firestore, computing: times)
           $0.setFields(fields, forDocument: $1)
         }
       ),
       (
         "updateFields of a model with times",
         {
-          var fields = try Firestore.Encoder().encodeFields(User(), in: $0.firestore)
-          fields.compute("updatedAt", .serverTimestamp())
+          let fields = try Firestore.Encoder().encodeFields(User(), in: $0.firestore, computing: times)
           $0.updateFields(fields, forDocument: $1)
+        }
+      ),
+      (
+        "setFields of a model that declares the times",
+        {
+          let fields = try Firestore.Encoder().encodeFields(Timed(), in: $0.firestore, computing: times)
+          $0.setFields(fields, forDocument: $1)
         }
       ),
     ]
@@ -86,6 +102,24 @@ import Testing
       try add(batch, firestore.document("rooms/eros"))
       let mutation = try #require(batch.state.withLock { $0.mutations.first?.mutation })
       #expect(Self.fields(of: mutation)?.record != nil, Comment(rawValue: name))
+    }
+    try await firestore.terminate()
+  }
+
+  @Test func fieldsThatTheCommitComputesAreNotWritten() async throws {
+    struct Invalid: Codable { var createdAt = Double.infinity }
+    struct Other: Codable { var createdAt = ["a": 1], name = "Ada" }
+    let firestore = try await Self.open()
+    for value in [Timed(), Other()] as [any Encodable] {
+      let direct = try Firestore.Encoder().encodeFields(value, in: firestore, computing: Self.times)
+      let tree = try Firestore.Encoder().encodeFields(value, computing: Self.times)
+      #expect(direct.fields == tree.fields)
+      #expect(direct.fields["createdAt"] == nil && direct.fields["name"] == .string("Ada"))
+      #expect(direct.sentinels.map(\.path) == [["createdAt"], ["updatedAt"]])
+      #expect(tree.sentinels.map(\.path) == [["createdAt"], ["updatedAt"]])
+    }
+    #expect(throws: EncodingError.self) {
+      try Firestore.Encoder().encodeFields(Invalid(), in: firestore, computing: Self.times)
     }
     try await firestore.terminate()
   }

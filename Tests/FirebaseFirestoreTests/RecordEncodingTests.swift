@@ -28,7 +28,8 @@ import Testing
     let tree = try Firestore.Encoder().encodeFields(value)
     var way = Way.record
     for _ in 0..<4 {
-      let direct = RecordValueEncoder.fields(value, with: encoder, in: Database.firestore, userInfo: [:])
+      let direct = RecordValueEncoder.fields(
+        value, with: encoder, in: RecordValueEncoder.Context(firestore: Database.firestore))
       way = compare(direct, tree, comment)
     }
     return way
@@ -331,7 +332,7 @@ import Testing
       },
     ]
     for value in failing {
-      #expect(RecordValueEncoder.fields(value, with: encoder, in: nil, userInfo: [:]) == nil)
+      #expect(RecordValueEncoder.fields(value, with: encoder, in: RecordValueEncoder.Context()) == nil)
     }
     // The value hides an error, so its other fields are written.
     let hiding = Custom { encoder in
@@ -357,7 +358,7 @@ import Testing
       var container = encoder.container(keyedBy: Keys.self)
       try container.encode(1, forKey: .a)
     }
-    let fields = RecordValueEncoder.fields(value, with: encoder, in: nil, userInfo: [:])?.fields
+    let fields = RecordValueEncoder.fields(value, with: encoder, in: RecordValueEncoder.Context())?.fields
     #expect(fields == StoredMap([("a", .integer(1))]))
     var container = try #require(kept.encoder).container(keyedBy: Keys.self)
     try? container.encode(2, forKey: .b)
@@ -391,7 +392,7 @@ import Testing
       _ = kept.codingPath
       try container.encode(Keeping.Inner(), forKey: .inner)
     }
-    let fields = RecordValueEncoder.fields(nested, with: encoder, in: nil, userInfo: [:])?.fields
+    let fields = RecordValueEncoder.fields(nested, with: encoder, in: RecordValueEncoder.Context())?.fields
     #expect(fields?["number"] == .integer(1))
     #expect(try encode(second) == .record)
   }

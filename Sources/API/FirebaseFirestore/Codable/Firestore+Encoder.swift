@@ -50,19 +50,25 @@ extension Firestore {
     }
 
     /// Encodes a value without creating a dictionary. Throws `UserDataError` for data that documents cannot
-    /// hold. If `firestore` is not nil, references must belong to its database.
+    /// hold. If `firestore` is not nil, references must belong to its database. The commit computes the
+    /// `computed` fields, also if the value has fields with their names.
     package func encodeFields(
-      _ value: some Encodable, in firestore: Firestore? = nil
+      _ value: some Encodable, in firestore: Firestore? = nil, computing computed: ComputedFields = .none
     ) throws -> EncodedFields {
-      if let fields = directFields(value, in: firestore) { return fields }
-      return try map(of: value).fields(in: firestore)
+      if let fields = directFields(value, in: firestore, computing: computed) { return fields }
+      var fields = try map(of: value).fields(in: firestore)
+      fields.compute(computed)
+      return fields
     }
 
     /// Encodes a value as a record of the open database. Nil if the value must be encoded as a tree.
-    private func directFields(_ value: some Encodable, in firestore: Firestore?) -> EncodedFields? {
+    private func directFields(
+      _ value: some Encodable, in firestore: Firestore?, computing computed: ComputedFields
+    ) -> EncodedFields? {
       guard let firestore, let encoder = firestore.fieldsEncoder, let userInfo = strategies.userInfoOfDefaults
       else { return nil }
-      return RecordValueEncoder.fields(value, with: encoder, in: firestore, userInfo: userInfo)
+      let context = RecordValueEncoder.Context(firestore: firestore, userInfo: userInfo, computed: computed)
+      return RecordValueEncoder.fields(value, with: encoder, in: context)
     }
 
     /// Encodes any value as an operand of a comparison. Infinities and NaN are allowed, because the compared

@@ -123,8 +123,9 @@ struct RecordDecodingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func decode<T: Decodable>(_ type: T.Type, at location: ValueLocation, key: Key) throws -> T {
     if T.self == Timestamp.self, let time = fields.timestamp(at: location) { return same(Timestamp(time)) }
     if location.isMap, !ValueDecoder.isScalar(type) {
-      return try decoder.decodeNested(type, from: .recordMap(fields.map(at: location)), at: key)
+      return try decoder.decodeNested(type, fromMap: fields.map(at: location), at: key)
     }
+    if T.self == [String].self, let strings = fields.strings(at: location) { return same(strings) }
     return try decoder.decode(type, from: value(at: location), at: key)
   }
 

@@ -88,6 +88,12 @@ extension RecordValueEncoder {
     return nil
   }
 
+  /// Whether the value is a time that a document can hold.
+  static func isValidTime<T>(_ value: T) -> Bool {
+    if T.self == Timestamp.self { return true }
+    return T.self == Date.self && Timestamp.problem(date: same(value, as: Date.self)) == nil
+  }
+
   private func elements<Element>(
     _ array: [Element], _ writer: UnsafeMutablePointer<RecordWriter>,
     _ write: (inout RecordWriter, Element) -> Void

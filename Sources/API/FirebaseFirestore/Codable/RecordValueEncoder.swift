@@ -65,18 +65,26 @@ final class RecordValueEncoder: Encoder {
   /// Belongs to this object until its end. The state is not stored in properties, because the exclusivity
   /// checks of a class would take longer than most of the accesses.
   private let state: UnsafeMutablePointer<State>
-  let firestore: Firestore?
-  let userInfo: [CodingUserInfoKey: Any]
+  private let context: Context
+
+  /// What is the same for all values of a document.
+  struct Context {
+    var firestore: Firestore?
+    var userInfo: [CodingUserInfoKey: Any] = [:]
+    /// The fields of the document that are not written.
+    var computed = ComputedFields.none
+  }
 
   private init(
-    _ writer: UnsafeMutablePointer<RecordWriter>, _ map: RecordWriter.OpenMap, in firestore: Firestore?,
-    userInfo: [CodingUserInfoKey: Any]
+    _ writer: UnsafeMutablePointer<RecordWriter>, _ map: RecordWriter.OpenMap, in context: Context
   ) {
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(to: State(writer: writer, frame: Frame(serial: 0, isDocument: true, map: map)))
-    self.firestore = firestore
-    self.userInfo = userInfo
+    self.context = context
   }
+
+  var firestore: Firestore? { context.firestore }
+  var userInfo: [CodingUserInfoKey: Any] { context.userInfo }
 
   deinit {
     unsafe state.deinitialize(count: 1)
@@ -117,7 +125,7 @@ final class RecordValueEncoder: Encoder {
 
   /// Encodes the fields of a value. Nil if the value must be encoded as a tree.
   static func fields<T: Encodable>(
-    _ value: T, with encoder: FieldsEncoder, in firestore: Firestore?, userInfo: [CodingUserInfoKey: Any]
+    _ value: T, with encoder: FieldsEncoder, in context: Context
   ) -> EncodedFields? {
     let type = ObjectIdentifier(T.self)
     guard !TreeTypes.contain(type) else { return nil }
@@ -125,7 +133,7 @@ final class RecordValueEncoder: Encoder {
     let kind = Int(bitPattern: type) &>> 5
     let stored = try? encoder.encode(kind: kind) { writer, map throws(GivesUp) in
       sentinels = try unsafe withUnsafeMutablePointer(to: &writer) { writer throws(GivesUp) in
-        let encoder = unsafe RecordValueEncoder(writer, map, in: firestore, userInfo: userInfo)
+        let encoder = unsafe RecordValueEncoder(writer, map, in: context)
         // The encoder may outlive this call if the value keeps it. It then has no writer.
         defer { unsafe encoder.writer = nil }
         do { try value.encode(to: encoder) } catch { encoder.giveUp() }
@@ -141,7 +149,8 @@ final class RecordValueEncoder: Encoder {
     guard !hasGivenUp, outer.isEmpty, frame.content == .map || frame.content == .empty else {
       throw GivesUp()
     }
-    return sentinels.inNameOrder
+    guard !context.computed.isEmpty else { return sentinels.inNameOrder }
+    return sentinels.inNameOrder + context.computed.sentinels
   }
 
   private func giveUp() { hasGivenUp = true }
@@ -241,15 +250,25 @@ final class RecordValueEncoder: Encoder {
 
   // MARK: Fields
 
-  /// Begins a field of the frame with this serial number.
+  /// Begins a field of the frame with this serial number. Nil if nothing must be written.
   @inline(__always)
   private func begin(_ name: String, _ serial: Int) -> UnsafeMutablePointer<RecordWriter>? {
     guard serial == frame.serial, !hasGivenUp, let writer = unsafe writer, let map = frame.map else {
       giveUp()
       return nil
     }
+    if !context.computed.isEmpty, isComputed(name) { return nil }
     unsafe writer.pointee.field(name, in: map)
     return unsafe writer
+  }
+
+  /// Whether a field of the current frame is a field of the document that the commit computes.
+  private func isComputed(_ name: String) -> Bool { frame.isDocument && context.computed.contain(name) }
+
+  /// Leaves out the value of a field that the commit computes. Only times are left out without encoding them.
+  /// Other values may be invalid, which the tree encoder finds out.
+  private func skip<T: Encodable>(_ value: T, _ name: String) throws {
+    guard !hasGivenUp, isComputed(name), Self.isValidTime(value) else { return try refuse() }
   }
 
   func encodeNil(_ name: String, _ serial: Int) { unsafe begin(name, serial)?.pointee.null() }
@@ -272,7 +291,7 @@ final class RecordValueEncoder: Encoder {
   }
 
   func encode<T: Encodable>(_ value: T, _ name: String, key: some CodingKey, in serial: Int) throws {
-    guard let writer = unsafe begin(name, serial), let map = frame.map else { throw GivesUp() }
+    guard let writer = unsafe begin(name, serial), let map = frame.map else { return try skip(value, name) }
     var outcome = Outcome.computed
     switch try unsafe leaf(value, name, to: writer) {
     case .written: return

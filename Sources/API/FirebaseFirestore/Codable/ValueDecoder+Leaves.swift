@@ -83,6 +83,13 @@ extension ValueDecoder {
     return try type.init(from: child(value, at: key, keysAreExact: isDictionary))
   }
 
+  func decodeNested<T: Decodable>(
+    _ type: T.Type, fromMap map: RecordMap, at key: any CodingKey
+  ) throws -> T {
+    let isDictionary = options.convertsKeys && type is any StringKeyed.Type
+    return try type.init(from: child(map, at: key, keysAreExact: isDictionary))
+  }
+
   // This method is not inlined, because an optional of a generic type is looked up at run time, also where it
   // is not needed.
   @inline(never)

@@ -4,7 +4,10 @@ import DocumentStore
 
 /// A decoder of one value. The chain of its parents is the coding path.
 final class ValueDecoder: Decoder {
-  let value: CodedValue
+  /// The map of a record that is being decoded. It is not in `other`, because copies of coded values are slow.
+  private let map: RecordMap?
+  /// The value, if it is not the map of a record.
+  private let other: CodedValue
   let options: DecodingOptions
   /// True for dictionaries, whose keys are data and therefore not converted between camel case and snake
   /// case.
@@ -16,7 +19,7 @@ final class ValueDecoder: Decoder {
   private let key: (any CodingKey)?
 
   init(_ value: CodedValue, _ options: DecodingOptions) {
-    self.value = value
+    (map, other) = Self.parts(of: value)
     self.options = options
     keysAreExact = false
     parent = nil
@@ -25,7 +28,8 @@ final class ValueDecoder: Decoder {
 
   /// Creates a decoder for a value of `type`, which is not a scalar type.
   init(_ map: RecordMap, _ options: DecodingOptions, as type: Any.Type) {
-    value = .recordMap(map)
+    self.map = map
+    other = .null
     self.options = options
     keysAreExact = options.convertsKeys && type is any StringKeyed.Type
     parent = nil
@@ -33,15 +37,23 @@ final class ValueDecoder: Decoder {
   }
 
   private init(
-    _ value: CodedValue, below parent: ValueDecoder?, key: (any CodingKey)?,
-    options: DecodingOptions, keysAreExact: Bool
+    _ parts: Parts, below parent: ValueDecoder?, key: (any CodingKey)?, options: DecodingOptions,
+    keysAreExact: Bool
   ) {
-    self.value = value
+    (map, other) = parts
     self.parent = parent
     self.key = key
     self.options = options
     self.keysAreExact = keysAreExact
   }
+
+  private typealias Parts = (map: RecordMap?, other: CodedValue)
+
+  private static func parts(of value: CodedValue) -> Parts {
+    if case .recordMap(let map) = value { (map, .null) } else { (nil, value) }
+  }
+
+  var value: CodedValue { map.map { .recordMap($0) } ?? other }
 
   /// Returns `decoder` if it is a decoder of this class. Costs less than a cast.
   static func of(_ decoder: any Decoder) -> ValueDecoder? {
@@ -70,8 +82,12 @@ final class ValueDecoder: Decoder {
   /// Returns a decoder for `value`. Without a key, `value` is this decoder's own value and not a nested one.
   func child(_ value: CodedValue, at key: (any CodingKey)?, keysAreExact: Bool = false) -> ValueDecoder {
     ValueDecoder(
-      value, below: key == nil ? parent : self, key: key ?? self.key, options: options,
+      Self.parts(of: value), below: key == nil ? parent : self, key: key ?? self.key, options: options,
       keysAreExact: keysAreExact)
+  }
+
+  func child(_ map: RecordMap, at key: any CodingKey, keysAreExact: Bool) -> ValueDecoder {
+    ValueDecoder((map, .null), below: self, key: key, options: options, keysAreExact: keysAreExact)
   }
 
   // MARK: Decoder
@@ -92,14 +108,15 @@ final class ValueDecoder: Decoder {
 
   /// Returns the fields of the map that is being decoded. `type` identifies the type that looks them up.
   func fields(for type: ObjectIdentifier) throws -> Fields {
-    switch value {
-    case .recordMap(let map):
-      options.convertsKeys && !keysAreExact
+    if let map {
+      return options.convertsKeys && !keysAreExact
         ? .others(FieldCursor(self, .record(RecordFields(map))))
         : .record(RecordFields(map, for: type, reader: self))
+    }
+    return switch other {
     case .stored(.map(let map)): .others(FieldCursor(self, .stored(map.entries)))
     case .map(let map): .others(FieldCursor(self, .coded(map.entries)))
-    default: throw mismatch([String: Any].self, value, at: nil)
+    default: throw mismatch([String: Any].self, other, at: nil)
     }
   }
 

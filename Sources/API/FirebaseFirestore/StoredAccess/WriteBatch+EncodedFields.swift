@@ -70,16 +70,6 @@ extension [String: Any] {
   }
 }
 
-extension EncodedFields {
-  /// Makes the commit compute a field of the outermost map, instead of writing the value that these fields
-  /// contain for it.
-  package mutating func compute(_ name: String, _ value: FieldValue) {
-    fields[name] = nil
-    sentinels.removeAll { $0.path.first == name }
-    sentinels.append(([name], value))
-  }
-}
-
 /// The state that a document must have for the batch to commit.
 package enum LayerRequirement: Sendable {
   case nothing, absent, present

@@ -18,6 +18,7 @@ final class FieldNames: Sendable {
 
   /// The order of lookups that was recorded last for a type, and whether a new order should be recorded.
   func order(of type: ObjectIdentifier) -> (order: LookupOrder?, shouldRecord: Bool) {
+    if let order = first.load(), order.type == type, !order.isOutgrown { return (order, false) }
     var found: LookupOrder?
     var count = 0
     var next = first.load()
@@ -98,6 +99,35 @@ final class LookupOrder: Sendable {
 
   /// The index of the first lookup of a slot.
   func index(of slot: Int) -> Int? { expected.firstIndex { $0.slot == slot } }
+}
+
+/// Records the lookups of one type in one map.
+final class LookupRecorder {
+  private let type: ObjectIdentifier
+  private let names: FieldNames
+  /// The order that a longer one replaces.
+  private let outgrown: LookupOrder?
+  private var lookups: [LookupOrder.Lookup] = []
+
+  init(of type: ObjectIdentifier, in names: FieldNames, outgrown: LookupOrder?) {
+    self.type = type
+    self.names = names
+    self.outgrown = outgrown
+  }
+
+  deinit {
+    guard !lookups.isEmpty else { return }
+    if let outgrown, lookups.count <= outgrown.expected.count {
+      outgrown.noteRetry()
+    } else {
+      names.record(LookupOrder(of: type, lookups))
+    }
+  }
+
+  func add(_ name: String, at slot: Int?) {
+    guard lookups.count < LookupOrder.countMax else { return }
+    lookups.append(LookupOrder.Lookup(name: name, slot: slot))
+  }
 }
 
 /// A reference to an order, which is set once and read without a lock. Not generic, because a generic

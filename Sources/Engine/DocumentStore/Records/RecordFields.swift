@@ -14,18 +14,12 @@ package final class RecordFields {
   private let layout: RecordLayout
   /// The names of the map's shape; nil if the map has no shape.
   private let names: FieldNames?
-  /// The type that looks up the fields; nil if its lookups are not recorded.
-  private let type: ObjectIdentifier?
+  /// The recorded order; nil if there is none, or if a new one is being recorded.
   private let order: LookupOrder?
-  /// The lookups of the order; empty if there is none.
-  private let expected: ContiguousArray<LookupOrder.Expected>
   /// The number of lookups that were in the recorded order.
   private var lookups = 0
-  private let isRecording: Bool
-  /// The lookups that this object records.
-  private var recorded: [LookupOrder.Lookup] = []
-  /// The order that a longer one replaces.
-  private let outgrown: LookupOrder?
+  /// Nil if the lookups are not recorded.
+  private let recorder: LookupRecorder?
   /// The slot after the field found last, and the offset of its value.
   private var nextSlot = 0
   private var nextStart: Int
@@ -37,25 +31,13 @@ package final class RecordFields {
     layout = map.record.layout(ofMap: map.range)
     names = layout.shape > 0 ? map.names : nil
     nextStart = layout.first
-    self.type = type
     guard let type, let names else {
-      (order, expected, isRecording, outgrown) = (nil, [], false, nil)
+      (order, recorder) = (nil, nil)
       return
     }
     let (known, shouldRecord) = names.order(of: type)
     order = shouldRecord ? nil : known
-    expected = shouldRecord ? [] : known?.expected ?? []
-    outgrown = shouldRecord ? known : nil
-    isRecording = shouldRecord
-  }
-
-  deinit {
-    guard isRecording, let type, !recorded.isEmpty else { return }
-    if let outgrown, recorded.count <= outgrown.expected.count {
-      outgrown.noteRetry()
-    } else {
-      names?.record(LookupOrder(of: type, recorded))
-    }
+    recorder = shouldRecord ? LookupRecorder(of: type, in: names, outgrown: known) : nil
   }
 
   // MARK: Fields by position
@@ -99,23 +81,23 @@ package final class RecordFields {
   @inline(__always)
   private func slot(of name: String) -> Int {
     let index = lookups
-    guard index < expected.count, expected[index].hasWords(of: name) else { return search(name) }
+    guard let order, index < order.expected.count, order.expected[index].hasWords(of: name) else {
+      return search(name)
+    }
     lookups = index &+ 1
-    return expected[index].slot
+    return order.expected[index].slot
   }
 
   @inline(never)
   private func search(_ name: String) -> Int {
     if let order, order.isExpected(name, at: lookups) {
       lookups += 1
-      return expected[lookups - 1].slot
+      return order.expected[lookups - 1].slot
     }
     let slot = Self.place(among: count, after: nextSlot) { compareName(at: $0, to: name) }
-    if isRecording, recorded.count < LookupOrder.countMax {
-      recorded.append(LookupOrder.Lookup(name: name, slot: slot))
-    }
+    recorder?.add(name, at: slot)
     if let order {
-      if lookups >= expected.count { order.noteOutgrown() }
+      if lookups >= order.expected.count { order.noteOutgrown() }
       // Continue after this field if the decoded type has skipped some fields.
       if let slot, let index = order.index(of: slot) { lookups = index + 1 }
     }
@@ -176,6 +158,11 @@ package final class RecordFields {
 
   package func string(at location: ValueLocation) -> String? {
     payload(location, .string) { String(validated: $0) }
+  }
+
+  /// Nil unless the value is an array of strings only.
+  package func strings(at location: ValueLocation) -> [String]? {
+    location.tag == .array ? value(at: location).strings : nil
   }
 
   package func integer(at location: ValueLocation) -> Int64? { payload(location, .integer) { $0.signed } }

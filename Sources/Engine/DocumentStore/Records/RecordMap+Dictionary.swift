@@ -59,6 +59,9 @@ extension CheckedRecord {
     case .array: return array(payload, object)
     case .integer: return object(.integer(bytes.rawSpan.extracting(payload).signed))
     case .double: return object(.double(Double(bitPattern: bytes.rawSpan.extracting(payload).doubleBits)))
+    case .timestamp:
+      let time = StoredTimestamp(microseconds: bytes.rawSpan.extracting(payload).signed)
+      return object(time.map { .timestamp($0) } ?? RecordValue(self, value).stored)
     default: return object(RecordValue(self, value).stored)
     }
   }

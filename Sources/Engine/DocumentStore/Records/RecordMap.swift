@@ -167,18 +167,20 @@ extension CheckedRecord {
     guard let layout = RecordLayout(arrayIn: span, from: range.lowerBound, to: range.upperBound) else {
       preconditionFailure("a record was not checked before it was read")
     }
-    var elements: [Element] = []
-    elements.reserveCapacity(layout.count)
     var start = layout.first
-    for index in 0..<layout.count {
-      guard let end = layout.end(ofValue: index, from: start, in: span) else {
-        preconditionFailure("a record was not checked before it was read")
+    // Each element is initialized in place. An append would copy it.
+    let elements = unsafe [Element](unsafeUninitializedCapacity: layout.count) { elements, count in
+      while count < layout.count {
+        guard let end = layout.end(ofValue: count, from: start, in: span) else {
+          preconditionFailure("a record was not checked before it was read")
+        }
+        guard let next = element(span, start..<end) else { return }
+        unsafe elements.initializeElement(at: count, to: next)
+        count &+= 1
+        start = end
       }
-      guard let next = element(span, start..<end) else { return nil }
-      elements.append(next)
-      start = end
     }
-    return elements
+    return elements.count == layout.count ? elements : nil
   }
 }
 
@@ -189,6 +191,10 @@ extension String {
     // `UTF8Span`, which the other branch uses, exists only on the newest Apple systems.
     self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     #else
+    if let short = ShortText(bytes)?.string {
+      self = short
+      return
+    }
     let isASCII = bytes.isASCII
     self = unsafe bytes.withUnsafeBytes { bytes in
       // The text of a `CheckedRecord` is valid UTF-8: it was validated, or this module encoded it.

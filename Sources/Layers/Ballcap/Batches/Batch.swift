@@ -54,8 +54,8 @@ public final class Batch {
     _ document: T, reference: DocumentReference? = nil, merge: Bool = false
   ) -> Self where T: DataRepresentable {
     let place: DocumentReference = reference ?? document.documentReference
-    add(BatchWrite(place, document, times: times(document, [\.createdAt, \.updatedAt]))) {
-      try fields(of: document, with: ["createdAt", "updatedAt"])
+    add(BatchWrite(place, document, times: document.wantsTimes ? .both : .none)) {
+      try fields(of: document, with: .both)
     } as: {
       batch.setFields($0, forDocument: place, merge: merge)
     }
@@ -70,8 +70,8 @@ public final class Batch {
     _ document: T, reference: DocumentReference? = nil
   ) -> Self where T: DataRepresentable {
     let place: DocumentReference = reference ?? document.documentReference
-    add(BatchWrite(place, document, times: times(document, [\.updatedAt]))) {
-      try fields(of: document, with: ["updatedAt"])
+    add(BatchWrite(place, document, times: document.wantsTimes ? .updated : .none)) {
+      try fields(of: document, with: .updated)
     } as: {
       batch.updateFields($0, forDocument: place)
     }
@@ -102,25 +102,16 @@ public final class Batch {
     }
   }
 
-  private typealias TimePath = ReferenceWritableKeyPath<Object, Timestamp>
-
-  private func times(_ document: some DataRepresentable, _ times: [TimePath]) -> [TimePath] {
-    document.wantsTimes ? times : []
-  }
-
   private func fields<T: Documentable & DataRepresentable>(
-    of document: T, with times: [String]
+    of document: T, with times: WrittenTimes
   ) throws -> EncodedFields {
     guard let data = document.data else {
       throw EncodingError.invalidValue(
         document.path,
         EncodingError.Context(codingPath: [], debugDescription: "\(document.path) has no data to write."))
     }
-    var fields = try Firestore.Encoder().encodeFields(data, in: firestore)
-    if document.wantsTimes {
-      for time in times { fields.compute(time, .serverTimestamp()) }
-    }
-    return fields
+    let computed = document.wantsTimes ? times.computed : .none
+    return try Firestore.Encoder().encodeFields(data, in: firestore, computing: computed)
   }
 
   // MARK: Committing
