@@ -52,8 +52,8 @@ import Testing
 
   // MARK: Reading
 
-  /// The bug: a refused write of a reader gave a shape an id. The writer gave it to another shape, and the next
-  /// refresh reported damage.
+  /// The bug: a refused write of a reader gave a shape an id. The writer gave it to another shape, and the
+  /// next refresh reported damage.
   @Test func refusedWritesOfAReaderCreateNoShapes() async throws {
     let shop = Shop()
     try await shop.write(["orders/1": 1])

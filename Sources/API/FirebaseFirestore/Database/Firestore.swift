@@ -135,8 +135,8 @@ public final class Firestore: NSObject, Sendable {
   }
 
   /// Encodes fields for the open database. Nil until a call after its opening, and if the instance is
-  /// read-only: its encoder would assign ids to shapes, which only the writer may do. The encoder is kept after
-  /// the termination, when all writes fail.
+  /// read-only: its encoder would assign ids to shapes, which only the writer may do. The encoder is kept
+  /// after the termination, when all writes fail.
   var fieldsEncoder: FieldsEncoder? {
     if let shapes = shapes.load() { return FieldsEncoder(shapes) }
     guard access == .readAndWrite, let store = state.withLock({ $0.client })?.store.openView?.store else {

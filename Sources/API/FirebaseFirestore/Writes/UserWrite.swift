@@ -133,8 +133,8 @@ enum UserWrite {
     return try .update(path, changes, transforms: transforms)
   }
 
-  /// Returns an update whose values are a record. Returns nil if the values are scalars, which need no record,
-  /// and if a value may be invalid.
+  /// Returns an update whose values are a record. Returns nil if the values are scalars, which need no
+  /// record, and if a value may be invalid.
   private static func encodedUpdate(
     _ path: DocumentPath, _ updates: [DictionaryWriter.FieldUpdate], in firestore: Firestore
   ) -> Mutation? {

@@ -17,7 +17,7 @@ struct CommitRequest: Sendable {
     var isWrittenAgain = false
   }
 
-  /// What the request knows of a mutation.
+  /// The target of a mutation, and what else the request knows of it.
   struct Write: Sendable {
     /// The index of the target.
     let place: Int
