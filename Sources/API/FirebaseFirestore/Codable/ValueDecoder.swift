@@ -4,7 +4,8 @@ import DocumentStore
 
 /// A decoder of one value. The chain of its parents is the coding path.
 final class ValueDecoder: Decoder {
-  /// The map of a record that is being decoded. It is not in `other`, because copies of coded values are slow.
+  /// The map of a record that is being decoded. It is not in `other`, because copies of coded values are
+  /// slow.
   private let map: RecordMap?
   /// The value, if it is not the map of a record.
   private let other: CodedValue

@@ -256,8 +256,8 @@ extension UserWrite.Place {
     return try .update(path, changes.sorted { $0.field < $1.field }, transforms: transforms)
   }
 
-  /// Returns an update without dots in its names, whose fields can stay encoded. Returns nil for other updates
-  /// and for errors.
+  /// Returns an update without dots in its names, whose fields can stay encoded. Returns nil for other
+  /// updates and for errors.
   private func plainUpdate(_ encoded: EncodedFields) -> Mutation? {
     var masked: [StoredFieldPath] = []
     for name in encoded.fields.names {

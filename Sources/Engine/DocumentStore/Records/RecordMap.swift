@@ -191,10 +191,6 @@ extension String {
     // `UTF8Span`, which the other branch uses, exists only on the newest Apple systems.
     self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     #else
-    if let short = ShortText(bytes)?.string {
-      self = short
-      return
-    }
     let isASCII = bytes.isASCII
     self = unsafe bytes.withUnsafeBytes { bytes in
       // The text of a `CheckedRecord` is valid UTF-8: it was validated, or this module encoded it.
