@@ -67,7 +67,7 @@ final class RecordValueEncoder: Encoder {
   private let state: UnsafeMutablePointer<State>
   private let context: Context
 
-  /// What is the same for all values of a document.
+  /// The settings that all values of a document share.
   struct Context {
     var firestore: Firestore?
     var userInfo: [CodingUserInfoKey: Any] = [:]

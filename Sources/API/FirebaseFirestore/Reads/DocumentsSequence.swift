@@ -6,6 +6,7 @@
 // The last documents of a query (`limit(toLast:)`) are at the end of its order. The reader first runs through
 // them backwards, to find the first of them, and then returns them in the order of the query.
 
+private import ByteStore
 import DocumentStore
 private import FirebaseCore
 private import Foundation
@@ -188,8 +189,13 @@ private struct PageReader {
       let documents: [ViewedDocument]
       if let snapshot {
         let source: ReadSource = client.hasRemote ? .cache : .default
+        // The queue holds its closure for a moment after the caller has resumed. It must not hold the snapshot.
+        let lease = Locked<StoreSnapshot?>(snapshot)
         documents = try await client.store.performed { view throws(DocumentStoreError) in
-          try view.documents(page, in: snapshot, source: source)
+          guard let snapshot = lease.withLock({ $0.take() }) else {
+            throw DocumentStoreError(.closed(directory: view.store.path))
+          }
+          return try view.documents(page, in: snapshot, source: source)
         }.documents
       } else {
         documents = try await client.documents(

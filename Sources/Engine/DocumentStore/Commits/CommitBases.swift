@@ -19,7 +19,7 @@ struct CommitReader: Sendable {
     let keys = keys(of: request, &numbers)
     do throws(DocumentStoreError) {
       let found = try translatingErrors { () throws(ByteStoreError) in try bytes.lookUp(keys) }
-      return CommitBases(found, numbers, request, in: self)
+      return CommitBases(found, numbers, of: request, in: self)
     } catch {
       return CommitBases(numbers, failure: error)
     }
@@ -143,7 +143,7 @@ struct CommitBases {
 
   /// The results of lookups.
   fileprivate init(
-    _ found: KeyLookups, _ numbers: LookupNumbers, _ request: CommitRequest, in reader: CommitReader
+    _ found: KeyLookups, _ numbers: LookupNumbers, of request: CommitRequest, in reader: CommitReader
   ) {
     self.found = found
     self.numbers = numbers

@@ -87,12 +87,12 @@ extension RecordWriter {
 
   private mutating func values(of entries: UnsafeBufferPointer<StoredMap.Entry>, _ shape: ShapeSlots) {
     let mapPlace = place
-    var table = OpenTable(head: shape.id &+ 1, count: entries.count, &bytes)
+    var table = OpenTable(head: shape.id &+ 1, count: entries.count, in: &bytes)
     for slot in entries.indices {
       place = mapPlace &* 31 &+ slot &+ 1
       let start = bytes.count
       unsafe value(at: entries.value(at: slot))
-      table.end(slot, bytes: bytes.count &- start, &bytes)
+      table.end(slot, bytes: bytes.count &- start, in: &bytes)
     }
   }
 
@@ -113,7 +113,7 @@ extension RecordWriter {
     beginNested(.array)
     let arrayPlace = place
     let elements = isTooDeep ? [] : elements
-    var table = OpenTable(head: elements.count, count: elements.count, &bytes)
+    var table = OpenTable(head: elements.count, count: elements.count, in: &bytes)
     unsafe elements.withUnsafeBufferPointer { elements in
       guard let first = elements.baseAddress else { return }
       for index in elements.indices {
@@ -121,7 +121,7 @@ extension RecordWriter {
         let start = bytes.count
         unsafe value(at: first + index)
         if case .array = unsafe first[index] { noteViolation() }
-        table.end(index, bytes: bytes.count &- start, &bytes)
+        table.end(index, bytes: bytes.count &- start, in: &bytes)
       }
     }
     endArray()
@@ -139,7 +139,7 @@ private struct OpenTable {
   private var code = 0
 
   /// Writes the head, and reserves the table of `count` values.
-  init(head: Int, count: Int, _ bytes: inout RecordBuffer) {
+  init(head: Int, count: Int, in bytes: inout RecordBuffer) {
     self.head = head
     headStart = bytes.count
     lengths = max(count &- 1, 0)
@@ -152,15 +152,15 @@ private struct OpenTable {
 
   /// Sets the length of the value that was written last.
   @inline(__always)
-  mutating func end(_ index: Int, bytes length: Int, _ bytes: inout RecordBuffer) {
+  mutating func end(_ index: Int, bytes length: Int, in bytes: inout RecordBuffer) {
     guard index < lengths else { return }
-    if length > 0xFF { widen(for: length, index, &bytes) }
+    if length > 0xFF { widen(for: length, index, in: &bytes) }
     bytes.set(length, at: start &+ index << code, width: 1 << code)
   }
 
   /// Makes the numbers wide enough for a length, and keeps those of the values before `index`.
   @inline(never)
-  private mutating func widen(for length: Int, _ index: Int, _ bytes: inout RecordBuffer) {
+  private mutating func widen(for length: Int, _ index: Int, in bytes: inout RecordBuffer) {
     let new = length > 0xFFFF ? 2 : 1
     guard new > code else { return }
     let end = start + lengths << code
