@@ -12,10 +12,11 @@
 // | Pring                  | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Apple |
 // | StreamBaseKit          | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Apple |
 // | LayerKit               | FirebaseFirestore FirebaseStorage FirebaseCore DocumentStore ByteStore | Foundation Dispatch |
-// | Firebase               | FirebaseFirestore FirebaseStorage FirebaseCore                 |                           |
+// | Firebase               | FirebaseAuth FirebaseFirestore FirebaseStorage FirebaseCore    |                           |
 // | FirebaseFirestoreSwift | FirebaseFirestore                                             |                           |
 // | FirebaseFirestore      | OfflineSync DocumentStore ByteStore FirebaseCore              | Foundation Dispatch Synchronization Observation Apple |
 // | FirebaseStorage        | ObjectSync OfflineSync ObjectStore DocumentStore ByteStore FirebaseCore | Foundation Dispatch Synchronization Apple |
+// | FirebaseAuth           | ByteStore FirebaseCore                                        | Foundation Dispatch       |
 // | FirebaseCore           | OfflineSync DocumentStore ByteStore                           | Foundation Dispatch Synchronization |
 // | ObjectSync             | OfflineSync ObjectStore DocumentStore ByteStore Libc CDigest  | Dispatch Synchronization  |
 // | OfflineSync            | DocumentStore ByteStore Libc CDigest                          | Dispatch Synchronization  |
@@ -59,6 +60,7 @@ let package = Package(
     .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
     .library(name: "FirebaseFirestoreSwift", targets: ["FirebaseFirestoreSwift"]),
     .library(name: "FirebaseStorage", targets: ["FirebaseStorage"]),
+    .library(name: "FirebaseAuth", targets: ["FirebaseAuth"]),
     .library(name: "Firebase", targets: ["Firebase"]),
     .library(name: "Ballcap", targets: ["Ballcap"]),
     .library(name: "BallcapFields", targets: ["BallcapFields"]),
@@ -117,7 +119,11 @@ let package = Package(
       ],
       path: "Sources/API/FirebaseStorage", swiftSettings: library),
     .target(
-      name: "Firebase", dependencies: ["FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
+      name: "FirebaseAuth", dependencies: ["ByteStore", "FirebaseCore"], path: "Sources/API/FirebaseAuth",
+      swiftSettings: library),
+    .target(
+      name: "Firebase",
+      dependencies: ["FirebaseAuth", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore"],
       path: "Sources/API/Firebase", swiftSettings: library),
     .target(
       name: "FirebaseFirestoreSwift", dependencies: ["FirebaseFirestore"],
@@ -222,6 +228,12 @@ let package = Package(
         "DocumentStore", "ByteStore", "Harness",
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "FirebaseAuthTests",
+      dependencies: [
+        "FirebaseAuth", "FirebaseCore", "FirebaseFirestore", "OfflineSync", "DocumentStore", "ByteStore",
+      ],
+      swiftSettings: strict),
     .testTarget(name: "LayerKitTests", dependencies: ["LayerKit"], swiftSettings: strict),
     .testTarget(
       name: "BallcapFieldsTests", dependencies: ["BallcapFields", "FirebaseFirestore"], swiftSettings: strict),
@@ -255,8 +267,8 @@ let package = Package(
     .testTarget(
       name: "GuideTests",
       dependencies: [
-        "Harness", "Ballcap", "FirebaseFirestore", "FirebaseStorage", "ObjectSync", "OfflineSync",
-        "DocumentStore",
+        "Harness", "Ballcap", "FirebaseAuth", "FirebaseFirestore", "FirebaseStorage", "ObjectSync",
+        "OfflineSync", "DocumentStore",
       ],
       swiftSettings: strict),
     // A link in its folder adds the reader of instruction counts, because the benchmarks are another package.
@@ -282,7 +294,10 @@ if let band = Context.environment["DUGOUT_BAND"] {
     "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
     "ObjectStore", "OfflineSync", "ObjectSync", "Harness", "CAllocations",
   ]
-  let api = ["FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "Firebase"]
+  let api = [
+    "FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "FirebaseAuth",
+    "Firebase",
+  ]
   let layers = [
     "LayerKit", "Ballcap", "BallcapFields", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness",
   ]
@@ -290,7 +305,7 @@ if let band = Context.environment["DUGOUT_BAND"] {
     "engine": engine + ["CDigestTests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests"],
     "api": engine + api + [
       "OfflineSyncTests", "ObjectSyncTests", "FirebaseCoreTests", "FirebaseFirestoreTests",
-      "FirebaseStorageTests",
+      "FirebaseStorageTests", "FirebaseAuthTests",
     ],
     "layers": engine + api + layers
       + ["LayerKitTests", "BallcapFieldsTests", "BallcapTests", "PringTests", "StreamBaseKitTests"],

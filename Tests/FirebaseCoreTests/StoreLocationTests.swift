@@ -16,6 +16,7 @@ import Testing
       #expect(
         StoreLocation.directory(app: app, database: "season/2026")
           == "/srv/data/\(name)/league-1/season%2f2026")
+      #expect(StoreLocation.directory(app: app) == "/srv/data/\(name)/league-1")
     }
   }
 

@@ -3,6 +3,7 @@
 
 import Ballcap
 import DocumentStore
+import FirebaseAuth
 import FirebaseFirestore
 import FirebaseStorage
 import Foundation
@@ -474,10 +475,27 @@ import Testing
     try outcome.get()
   }
 
+  private func signInAndWrite() async throws {
+    let guide = ComingFromFirestoreGuide()
+    let room = ComingFromFirestoreGuide.Room(id: "lobby")
+    let first = try await guide.say("Hello", in: room)
+    let stored = try await Document<ComingFromFirestoreGuide.Message>.get(
+      documentReference: first.documentReference)
+    #expect(stored?.data?.sender == Auth.auth().currentUser?.uid)
+    #expect(Auth.auth().currentUser?.isAnonymous == true)
+    try Auth.auth().signOut()
+    guide.useAccounts(of: ComingFromFirestoreGuide.Club { "guest" })
+    #expect(try await guide.say("Hello again", in: room)[\.sender] == "guest")
+    try guide.welcome(member: "ada", name: "Ada")
+    #expect(try await guide.say("It is Ada", in: room)[\.sender] == "ada")
+    #expect(Auth.auth().currentUser?.displayName == "Ada")
+  }
+
   private func useDefaultApp() async throws {
     FirebaseApp.configure(options: FirebaseOptions(directory: folder.url.appendingPathComponent("app")))
     try await ComingFromBallcapGuide().open("Lobby")
     #expect(try await Document<ComingFromBallcapGuide.Room>.get(id: "lobby")?.data?.title == "Lobby")
+    try await signInAndWrite()
     let files = FilesGuide()
     let url = try await files.keep(Data("picture".utf8), of: "ada")
     #expect(url.absoluteString.contains("pictures%2Fada.jpg"))

@@ -7,6 +7,7 @@ import Ballcap
 import ObjectSync
 import Dispatch
 import DocumentStore
+import FirebaseAuth
 import FirebaseFirestore
 import FirebaseStorage
 import Foundation
@@ -313,6 +314,44 @@ struct ComingFromFirestoreGuide {
         if let error { return print("The cities cannot be read: \(error.localizedDescription)") }
         print(snapshot?.documents.count ?? 0)
       }
+  }
+
+  final class Room: Object, DataRepresentable, HierarchicalStructurable {
+    struct Model: Codable, Modelable { var title = "" }
+    enum CollectionKeys: String { case transcripts }
+    override class var name: String { "rooms" }
+    var data: Room.Model?
+  }
+
+  struct Message: Codable, Modelable {
+    var sender = ""
+    var text = ""
+    var sentAt: ServerTimestamp = .pending
+  }
+
+  func say(_ text: String, in room: Room) async throws -> Document<Message> {
+    if Auth.auth().currentUser == nil { try await Auth.auth().signInAnonymously() }
+    let message: Document<Message> = Document(collectionReference: room.collection(path: .transcripts))
+    message[\.sender] = Auth.auth().currentUser!.uid
+    message[\.text] = text
+    try await message.save()
+    return message
+  }
+
+  struct Club: AuthIdentityProvider {
+    var guestID: @Sendable () async throws -> String
+
+    func anonymousIdentity() async throws -> AuthIdentity {
+      AuthIdentity(uid: try await guestID(), isAnonymous: true, providerID: "club")
+    }
+  }
+
+  func useAccounts(of club: Club) {
+    Auth.auth().provider = club
+  }
+
+  func welcome(member id: String, name: String) throws {
+    try Auth.auth().signIn(as: AuthIdentity(uid: id, providerID: "club", displayName: name))
   }
 }
 

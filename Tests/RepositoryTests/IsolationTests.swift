@@ -8,7 +8,8 @@ import Testing
 
 @Suite struct IsolationTests {
   private static let modules = [
-    "Ballcap", "FirebaseCore", "FirebaseFirestore", "FirebaseStorage", "Pring", "StreamBaseKit",
+    "Ballcap", "FirebaseAuth", "FirebaseCore", "FirebaseFirestore", "FirebaseStorage", "Pring",
+    "StreamBaseKit",
   ]
 
   @Test func publicAsyncMembersAreNonisolatedNonsending() throws {

@@ -195,7 +195,7 @@ import Testing
 
   /// Returns the members on the page: level-3 headings are types, and each code span at the start of an
   /// entry is a member.
-  private static func members(on page: String) -> Set<String> {
+  static func members(on page: String) -> Set<String> {
     var members = Set<String>()
     var type = ""
     for line in page.split(separator: "\n") {

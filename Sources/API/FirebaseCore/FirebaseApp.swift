@@ -22,6 +22,8 @@ public final class FirebaseApp: NSObject, Sendable {
   /// `__FIRAPP_DEFAULT` for the default app.
   public let name: String
 
+  /// The user who is signed in to this app.
+  package let user = AppUser()
   private let values: FirebaseOptions.Values
   private let state = Locked(State())
 

@@ -1,6 +1,7 @@
 // The location of the store of an (app, database) pair.
 //
-//   directory  = root "/" app "/" project "/" database
+//   directory  = own "/" database
+//   own        = root "/" app "/" project
 //   root       = FirebaseOptions.directory, or else the platform's data directory + "/dugout/" program
 //   program    = the name of the program (ProgramName)
 //   app        = "(default)" for the default app, else component
@@ -21,16 +22,26 @@ package enum StoreLocation {
   ///
   /// Traps for a name whose component exceeds the 255 bytes that file systems allow.
   package static func directory(app: FirebaseApp, database: String) -> String {
-    let parts = [
-      app.isDefault ? defaultName : component("app name", app.name),
-      component("project id", app.projectID),
-      component("database id", database),
-    ]
+    let parts = parts(of: app) + [component("database id", database)]
     if let directory = app.directory { return parts.reduce(directory.path, join) }
     let (root, program) = (sharedRoot, ProgramName.current)
     return DefaultDirectory(
       own: parts.reduce(join(root, program), join), shared: parts.reduce(root, join)
     ).path
+  }
+
+  /// Returns the directory of an app, which contains the directories of its databases and what the app keeps
+  /// beside them. No component contains a ".", so a file whose name contains one has a name of its own. A
+  /// database in the directory of earlier releases is not in this directory. Creates nothing on disk.
+  package static func directory(app: FirebaseApp) -> String {
+    let root = app.directory?.path ?? join(sharedRoot, ProgramName.current)
+    return parts(of: app).reduce(root, join)
+  }
+
+  private static func parts(of app: FirebaseApp) -> [String] {
+    [
+      app.isDefault ? defaultName : component("app name", app.name), component("project id", app.projectID),
+    ]
   }
 
   private static func join(_ folder: String, _ name: String) -> String {

@@ -27,16 +27,21 @@ final class RemoteClient: FirestoreClient {
   private let requests = PendingRequests()
   /// The driver of the open store; nil before the store is opened and after it is closed.
   private let attached: Locked<SyncDriver?>
+  private let user: RemoteUser
 
-  init(_ opening: StoreOpening, remote choice: ClientRemote) {
+  init(_ opening: StoreOpening, remote choice: ClientRemote, of app: AppUser) {
     self.choice = choice
     let attached = Locked<SyncDriver?>(nil)
+    let user = RemoteUser()
     self.attached = attached
+    self.user = user
     store = ClientStore(opening) { use throws(DocumentStoreError) in
       let driver = try use.attach(
         choice.remote, choice.attachment, collector: choice.collector, options: choice.options)
       attached.withLock { $0 = driver }
+      user.attach(driver)
     }
+    user.follow(app, through: store)
   }
 
   var hasRemote: Bool { true }
@@ -50,6 +55,8 @@ final class RemoteClient: FirestoreClient {
     requests.endAll()
     store.close(mayClose)
     attached.withLock { $0 = nil }
+    // Operations that were issued before the end may open the store, so the user is kept until here.
+    user.end()
   }
 
   // MARK: The driver

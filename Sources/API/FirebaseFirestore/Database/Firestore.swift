@@ -155,7 +155,7 @@ public final class Firestore: NSObject, Sendable {
       place: place(settings), durability: durability, instruments: settings.instruments?.instruments,
       memoryBudget: settings.memoryBudget, refreshInterval: settings.refreshInterval)
     guard let remote = settings.clientRemote(of: self) else { return LocalClient(opening) }
-    return RemoteClient(opening, remote: remote)
+    return RemoteClient(opening, remote: remote, of: app.user)
   }
 
   private func place(_ settings: FirestoreSettings.Values) -> StoreAddress {

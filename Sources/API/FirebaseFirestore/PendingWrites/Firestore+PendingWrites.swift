@@ -26,8 +26,9 @@ public struct PendingWrite: Hashable, Sendable, Identifiable {
 }
 
 extension Firestore {
-  /// Changes the current user; nil means no user. Each instance starts without a user. Pending writes of the
-  /// previous user stay unsent and hidden until that user returns. Without a remote, the call has no effect.
+  /// Changes the current user; nil means no user. Each instance starts without a user, or with the user whom
+  /// FirebaseAuth has signed in to its app. Pending writes of the previous user stay unsent and hidden until
+  /// that user returns. Without a remote, the call has no effect.
   nonisolated(nonsending) public func changeUser(_ userID: String?) async throws {
     try await client().send(.changeUser(userID))
   }
