@@ -27,6 +27,7 @@
 // | CDigest                |                                                               |                           |
 // | CFileSystem            |                                                               |                           |
 // | CSanitizer             |                                                               |                           |
+// | CPortableLZ4           |                                                               |                           |
 // | CLZ4                   |                                                               |                           |
 //
 // Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit, Combine, OSLog, always under `canImport`.
@@ -71,6 +72,8 @@ let package = Package(
     .systemLibrary(
       name: "CLZ4", path: "Sources/Engine/CLZ4", pkgConfig: "liblz4",
       providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+    .target(
+      name: "CPortableLZ4", path: "Sources/Engine/CPortableLZ4", cSettings: [.treatAllWarnings(as: .error)]),
     .target(name: "CDigest", path: "Sources/Engine/CDigest", cSettings: [.treatAllWarnings(as: .error)]),
     .target(
       name: "CFileSystem", path: "Sources/Engine/CFileSystem", cSettings: [.treatAllWarnings(as: .error)]),
@@ -177,13 +180,18 @@ let package = Package(
       name: "Harness",
       dependencies: [
         "ByteStore", "StoreTools", "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Libc",
+        "CPortableLZ4", .target(name: "CLZ4", condition: .when(platforms: [.linux])),
       ],
-      path: "Tests/Harness", swiftSettings: strict),
+      // The harness compares CPortableLZ4 with liblz4 on Linux.
+      path: "Tests/Harness",
+      swiftSettings: strict + [.define("DUGOUT_SYSTEM_LZ4", .when(platforms: [.linux]))]),
 
     // Tests
     .target(
       name: "CAllocations", path: "Tests/CAllocations", cSettings: [.treatAllWarnings(as: .error)]),
     .testTarget(name: "CDigestTests", dependencies: ["CDigest"], swiftSettings: strict),
+    .testTarget(
+      name: "CPortableLZ4Tests", dependencies: ["CPortableLZ4", "Harness"], swiftSettings: strict),
     .testTarget(
       name: "ByteStoreTests", dependencies: ["ByteStore", "StoreTools", "Libc", "Harness", "CAllocations"],
       swiftSettings: strict),
@@ -279,15 +287,17 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
 // tests of the group. Without the variable, the whole package is built.
 if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
-    "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
-    "ObjectStore", "OfflineSync", "ObjectSync", "Harness", "CAllocations",
+    "CLZ4", "CPortableLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
+    "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Harness", "CAllocations",
   ]
   let api = ["FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "Firebase"]
   let layers = [
     "LayerKit", "Ballcap", "BallcapFields", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness",
   ]
   let bands = [
-    "engine": engine + ["CDigestTests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests"],
+    "engine": engine + [
+      "CDigestTests", "CPortableLZ4Tests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests",
+    ],
     "api": engine + api + [
       "OfflineSyncTests", "ObjectSyncTests", "FirebaseCoreTests", "FirebaseFirestoreTests",
       "FirebaseStorageTests",
