@@ -22,7 +22,7 @@
 // | ObjectStore            | DocumentStore StoreTools ByteStore                            | Dispatch Synchronization  |
 // | DocumentStore          | StoreTools ByteStore Libc CSanitizer                          | Dispatch Synchronization  |
 // | StoreTools             | ByteStore Libc                                                | Synchronization           |
-// | ByteStore              | Libc CLZ4 CDigest CFileSystem                                 | Dispatch Synchronization  |
+// | ByteStore              | Libc CLZ4 CPortableLZ4 CDigest CFileSystem                    | Dispatch Synchronization  |
 // | Libc                   |                                                               | Darwin Glibc Musl         |
 // | CDigest                |                                                               |                           |
 // | CFileSystem            |                                                               |                           |
@@ -46,6 +46,15 @@ let library: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// Settings of code that returns views of bytes and declares their lifetimes to the compiler.
 let engine: [SwiftSetting] = library + [.enableExperimentalFeature("Lifetimes")]
+
+// Programs for Linux use the system's lz4, unless DUGOUT_PORTABLE_LZ4=1 is set. Programs for all other
+// platforms use CPortableLZ4. The conditions are about the platform that is built for, also when it is not
+// the platform of the compiler. docs/decisions/0050 gives the reasons.
+let usesSystemLZ4 = Context.environment["DUGOUT_PORTABLE_LZ4"] != "1"
+let systemLZ4: [Target.Dependency] =
+  usesSystemLZ4 ? [.byName(name: "CLZ4", condition: .when(platforms: [.linux]))] : []
+let systemLZ4Settings: [SwiftSetting] =
+  usesSystemLZ4 ? [.define("DUGOUT_SYSTEM_LZ4", .when(platforms: [.linux]))] : []
 
 let package = Package(
   name: "Dugout",
@@ -81,9 +90,9 @@ let package = Package(
       name: "CSanitizer", path: "Sources/Engine/CSanitizer", cSettings: [.treatAllWarnings(as: .error)]),
     .target(name: "Libc", path: "Sources/Engine/Libc", swiftSettings: library),
     .target(
-      name: "ByteStore", dependencies: ["Libc", "CLZ4", "CDigest", "CFileSystem"],
+      name: "ByteStore", dependencies: ["Libc", "CPortableLZ4", "CDigest", "CFileSystem"] + systemLZ4,
       path: "Sources/Engine/ByteStore",
-      swiftSettings: engine),
+      swiftSettings: engine + systemLZ4Settings),
     .target(
       name: "StoreTools", dependencies: ["ByteStore", "Libc"], path: "Sources/Engine/StoreTools",
       swiftSettings: engine),
@@ -182,7 +191,7 @@ let package = Package(
         "ByteStore", "StoreTools", "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Libc",
         "CPortableLZ4", .target(name: "CLZ4", condition: .when(platforms: [.linux])),
       ],
-      // The harness compares CPortableLZ4 with liblz4 on Linux.
+      // The harness compares CPortableLZ4 with liblz4 on Linux, whichever of the two ByteStore uses.
       path: "Tests/Harness",
       swiftSettings: strict + [.define("DUGOUT_SYSTEM_LZ4", .when(platforms: [.linux]))]),
 
