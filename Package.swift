@@ -23,11 +23,12 @@
 // | ObjectStore            | DocumentStore StoreTools ByteStore                            | Dispatch Synchronization  |
 // | DocumentStore          | StoreTools ByteStore Libc CSanitizer                          | Dispatch Synchronization  |
 // | StoreTools             | ByteStore Libc                                                | Synchronization           |
-// | ByteStore              | Libc CLZ4 CDigest CFileSystem                                 | Dispatch Synchronization  |
+// | ByteStore              | Libc CLZ4 CPortableLZ4 CDigest CFileSystem                    | Dispatch Synchronization  |
 // | Libc                   |                                                               | Darwin Glibc Musl         |
 // | CDigest                |                                                               |                           |
 // | CFileSystem            |                                                               |                           |
 // | CSanitizer             |                                                               |                           |
+// | CPortableLZ4           |                                                               |                           |
 // | CLZ4                   |                                                               |                           |
 //
 // Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit, Combine, OSLog, always under `canImport`.
@@ -46,6 +47,15 @@ let library: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// Settings of code that returns views of bytes and declares their lifetimes to the compiler.
 let engine: [SwiftSetting] = library + [.enableExperimentalFeature("Lifetimes")]
+
+// Programs for Linux use the system's lz4, unless DUGOUT_PORTABLE_LZ4=1 is set. Programs for all other
+// platforms use CPortableLZ4. The conditions are about the platform that is built for, also when it is not
+// the platform of the compiler. docs/decisions/0050 gives the reasons.
+let usesSystemLZ4 = Context.environment["DUGOUT_PORTABLE_LZ4"] != "1"
+let systemLZ4: [Target.Dependency] =
+  usesSystemLZ4 ? [.byName(name: "CLZ4", condition: .when(platforms: [.linux]))] : []
+let systemLZ4Settings: [SwiftSetting] =
+  usesSystemLZ4 ? [.define("DUGOUT_SYSTEM_LZ4", .when(platforms: [.linux]))] : []
 
 let package = Package(
   name: "Dugout",
@@ -73,6 +83,8 @@ let package = Package(
     .systemLibrary(
       name: "CLZ4", path: "Sources/Engine/CLZ4", pkgConfig: "liblz4",
       providers: [.apt(["liblz4-dev"]), .brew(["lz4"])]),
+    .target(
+      name: "CPortableLZ4", path: "Sources/Engine/CPortableLZ4", cSettings: [.treatAllWarnings(as: .error)]),
     .target(name: "CDigest", path: "Sources/Engine/CDigest", cSettings: [.treatAllWarnings(as: .error)]),
     .target(
       name: "CFileSystem", path: "Sources/Engine/CFileSystem", cSettings: [.treatAllWarnings(as: .error)]),
@@ -80,9 +92,9 @@ let package = Package(
       name: "CSanitizer", path: "Sources/Engine/CSanitizer", cSettings: [.treatAllWarnings(as: .error)]),
     .target(name: "Libc", path: "Sources/Engine/Libc", swiftSettings: library),
     .target(
-      name: "ByteStore", dependencies: ["Libc", "CLZ4", "CDigest", "CFileSystem"],
+      name: "ByteStore", dependencies: ["Libc", "CPortableLZ4", "CDigest", "CFileSystem"] + systemLZ4,
       path: "Sources/Engine/ByteStore",
-      swiftSettings: engine),
+      swiftSettings: engine + systemLZ4Settings),
     .target(
       name: "StoreTools", dependencies: ["ByteStore", "Libc"], path: "Sources/Engine/StoreTools",
       swiftSettings: engine),
@@ -183,13 +195,18 @@ let package = Package(
       name: "Harness",
       dependencies: [
         "ByteStore", "StoreTools", "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Libc",
+        "CPortableLZ4", .target(name: "CLZ4", condition: .when(platforms: [.linux])),
       ],
-      path: "Tests/Harness", swiftSettings: strict),
+      // The harness compares CPortableLZ4 with liblz4 on Linux, whichever of the two ByteStore uses.
+      path: "Tests/Harness",
+      swiftSettings: strict + [.define("DUGOUT_SYSTEM_LZ4", .when(platforms: [.linux]))]),
 
     // Tests
     .target(
       name: "CAllocations", path: "Tests/CAllocations", cSettings: [.treatAllWarnings(as: .error)]),
     .testTarget(name: "CDigestTests", dependencies: ["CDigest"], swiftSettings: strict),
+    .testTarget(
+      name: "CPortableLZ4Tests", dependencies: ["CPortableLZ4", "Harness"], swiftSettings: strict),
     .testTarget(
       name: "ByteStoreTests", dependencies: ["ByteStore", "StoreTools", "Libc", "Harness", "CAllocations"],
       swiftSettings: strict),
@@ -291,8 +308,8 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
 // tests of the group. Without the variable, the whole package is built.
 if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
-    "CLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
-    "ObjectStore", "OfflineSync", "ObjectSync", "Harness", "CAllocations",
+    "CLZ4", "CPortableLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
+    "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Harness", "CAllocations",
   ]
   let api = [
     "FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "FirebaseAuth",
@@ -302,7 +319,9 @@ if let band = Context.environment["DUGOUT_BAND"] {
     "LayerKit", "Ballcap", "BallcapFields", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness",
   ]
   let bands = [
-    "engine": engine + ["CDigestTests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests"],
+    "engine": engine + [
+      "CDigestTests", "CPortableLZ4Tests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests",
+    ],
     "api": engine + api + [
       "OfflineSyncTests", "ObjectSyncTests", "FirebaseCoreTests", "FirebaseFirestoreTests",
       "FirebaseStorageTests", "FirebaseAuthTests",

@@ -44,7 +44,8 @@ import Testing
       $0.hasPrefix("Ballcap")
     }
     return [
-      "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
+      "CDigest", "CPortableLZ4", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
+      "DocumentStore",
       "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
       "FirebaseFirestore", "FirebaseStorage", "LayerKit",
     ] + layer.sorted()

@@ -42,7 +42,8 @@ import Testing
 
   /// The modules that a program with `Pring` links.
   private static let modules = [
-    "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
+    "CDigest", "CPortableLZ4", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
+    "DocumentStore",
     "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
     "FirebaseFirestore", "FirebaseStorage", "LayerKit", "Pring",
   ]

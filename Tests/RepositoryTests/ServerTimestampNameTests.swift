@@ -221,7 +221,8 @@ import Testing
 
   /// The modules that a program with `Ballcap` links.
   private static let modules = [
-    "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools", "DocumentStore",
+    "CDigest", "CPortableLZ4", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
+    "DocumentStore",
     "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
     "FirebaseFirestore", "FirebaseStorage", "BallcapFields", "LayerKit", "Ballcap",
   ]

@@ -99,7 +99,8 @@ def layers():
          [["FirebaseFirestore", "FirebaseStorage"], ["FirebaseAuth"], ["FirebaseCore"]]),
         ("Sync", "pending writes and a remote", [["OfflineSync", "ObjectSync"]]),
         ("Engine", "data that survives a crash",
-         [["ObjectStore"], ["DocumentStore"], ["StoreTools"], ["ByteStore"], ["CLZ4, CDigest, CFileSystem, CSanitizer, Libc"]]),
+         [["ObjectStore"], ["DocumentStore"], ["StoreTools"], ["ByteStore"],
+          ["CLZ4, CPortableLZ4, CDigest"], ["CFileSystem, CSanitizer, Libc"]]),
     ]
     y = 20
     for name, purpose, rows in bands:
@@ -112,7 +113,7 @@ def layers():
             for column, module in enumerate(row):
                 x = 32 + column * (w + 12)
                 top = y + 44 + 52 * number
-                muted = module.startswith("CLZ4")
+                muted = module.startswith("C")
                 picture.box(x, top, w, 42, "plain")
                 picture.text(x + w / 2, top + 28, module, 20.5 if muted else 21.5, color="faint" if muted else "ink",
                              room=w - 12)

@@ -189,7 +189,7 @@ private struct PageReader {
       let documents: [ViewedDocument]
       if let snapshot {
         let source: ReadSource = client.hasRemote ? .cache : .default
-        // The queue holds its closure for a moment after the caller has resumed. It must not hold the snapshot.
+        // The queue holds its closure for a moment after the caller has resumed, but not the snapshot.
         let lease = Locked<StoreSnapshot?>(snapshot)
         documents = try await client.store.performed { view throws(DocumentStoreError) in
           guard let snapshot = lease.withLock({ $0.take() }) else {

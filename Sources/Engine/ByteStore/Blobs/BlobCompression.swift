@@ -1,7 +1,5 @@
 // LZ4 compression of contents. Data that does not shrink, such as pictures and films, is stored uncompressed.
 
-internal import CLZ4
-
 @safe
 struct BlobCompressor: ~Copyable {
   /// The size of the sample that decides whether compression is worthwhile.
@@ -38,10 +36,9 @@ struct BlobCompressor: ~Copyable {
   private mutating func attempt(_ raw: RawSpan) -> Int? {
     let limit = raw.byteCount - raw.byteCount / 16 - 1
     makeRoom(for: limit)
-    let count = unsafe raw.withUnsafeBytes { raw in
-      unsafe LZ4_compress_default(raw.baseAddress, output.baseAddress, Int32(raw.count), Int32(limit))
-    }
-    return count > 0 ? Int(count) : nil
+    let room = unsafe UnsafeMutableRawBufferPointer(rebasing: output[..<limit])
+    let count = unsafe raw.withUnsafeBytes { unsafe LZ4Block.encode($0, into: room) }
+    return count > 0 ? count : nil
   }
 
   private mutating func makeRoom(for count: Int) {
@@ -57,11 +54,8 @@ enum BlobDecompression {
   static func decompress(_ stored: RawSpan, into target: inout MutableRawSpan) -> Bool {
     let expected = target.byteCount
     let count = unsafe stored.withUnsafeBytes { stored in
-      unsafe target.withUnsafeMutableBytes { target in
-        unsafe LZ4_decompress_safe(
-          stored.baseAddress, target.baseAddress, Int32(stored.count), Int32(target.count))
-      }
+      unsafe target.withUnsafeMutableBytes { unsafe LZ4Block.decode(stored, into: $0) }
     }
-    return Int(count) == expected
+    return count == expected
   }
 }

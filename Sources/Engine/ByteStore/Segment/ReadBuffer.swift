@@ -8,7 +8,6 @@
 // copied into a block when it is needed twice in a row. Random reads over many segments therefore copy
 // no dictionaries and decode against the original. Unused blocks are replaced in turn.
 
-internal import CLZ4
 import Libc
 
 /// The decoded bytes of one entry. The caller keeps the buffer for later reads, so that these reads need no
@@ -152,25 +151,23 @@ package struct ReadBuffer: ~Copyable, @unchecked Sendable {
     outputBytes = 0
     start = 0
     guard (0...Self.rawBytesMax).contains(rawBytes), !stored.isEmpty,
-      let storedBytes = Int32(exactly: stored.byteCount)
+      Int32(exactly: stored.byteCount) != nil
     else { return false }
     let isPlaced = place(dictionary)
     makeRoom(for: rawBytes)
     // Reads and writes are both bounded: LZ4 reads only `stored` and the dictionary. It writes only the first
     // `rawBytes` bytes of the output, which `makeRoom` has allocated.
     let decoded = unsafe stored.withUnsafeBytes { stored in
+      let target = unsafe UnsafeMutableRawBufferPointer(rebasing: output[..<rawBytes])
       guard !isPlaced else {
-        return unsafe LZ4_decompress_safe_usingDict(
-          stored.baseAddress, output.baseAddress, storedBytes, Int32(rawBytes),
-          dictionaryMemory.baseAddress, Int32(dictionaryMemory.count))
+        return unsafe LZ4Block.decode(
+          stored, into: target, dictionary: UnsafeRawBufferPointer(dictionaryMemory))
       }
       return unsafe dictionary.bytes.withUnsafeBytes { elsewhere in
-        unsafe LZ4_decompress_safe_usingDict(
-          stored.baseAddress, output.baseAddress, storedBytes, Int32(rawBytes),
-          elsewhere.baseAddress, Int32(elsewhere.count))
+        unsafe LZ4Block.decode(stored, into: target, dictionary: elsewhere)
       }
     }
-    guard Int(decoded) == rawBytes else { return false }
+    guard decoded == rawBytes else { return false }
     outputBytes = rawBytes
     return true
   }
