@@ -47,6 +47,17 @@ import Testing
     #expect(test.auth.currentUser?.uid == "ada", "the file is read again")
   }
 
+  @Test func aUserWhoIsTooLargeForTheFileIsRefused() async throws {
+    try test.auth.signIn(as: AuthIdentity(uid: "ada"))
+    let picture = URL(string: "data:image/png;base64," + String(repeating: "A", count: 100_000))
+    await expect(.invalidCredential, saying: "64 KiB") {
+      try test.auth.signIn(as: AuthIdentity(uid: "bob", photoURL: picture))
+    }
+    #expect(test.auth.currentUser?.uid == "ada")
+    try test.restart()
+    #expect(test.auth.currentUser?.uid == "ada", "the file is still readable")
+  }
+
   @Test func aFileOfALaterReleaseIsReported() async throws {
     try put(#"{"format":2,"user":"ada"}"#)
     await expect(.keychainError, saying: "later release") { _ = try await test.auth.signInAnonymously() }

@@ -1,5 +1,5 @@
-// What the layers above the engine and above the API add, in instructions. The benchmarks have these costs as
-// ratios, which grow when the engine gets faster.
+// Counts the instructions of the layers above the engine and above the API. The benchmarks have the costs of
+// these layers as ratios, which grow when the engine gets faster.
 
 import Ballcap
 import Dispatch

@@ -187,8 +187,9 @@ public final class Auth: NSObject, Sendable {
   /// An identity with the ID of the anonymous user turns this user into a member, with all documents and
   /// pending writes. The next anonymous user then gets another ID.
   ///
-  /// Throws `invalidCredential` if the ID of the identity is invalid, `keychainError` if the user cannot be
-  /// kept, and `operationNotAllowed` if the app was deleted. After an error, the current user stays.
+  /// Throws `invalidCredential` if the ID of the identity is invalid or its texts are too long,
+  /// `keychainError` if the user cannot be kept, and `operationNotAllowed` if the app was deleted. After an
+  /// error, the current user stays.
   @discardableResult
   public func signIn(as identity: AuthIdentity) throws -> User {
     guard UserFile.isValid(identity.uid) else { throw AuthFailure.invalidID.error }

@@ -25,6 +25,11 @@ enum AuthFailure: Error {
         .keychainError,
         "\(path) is damaged. Restore the file from a backup. Or delete it: then no user is signed in, and the next "
           + "anonymous user has another ID.")
+    case .file(.tooLarge):
+      make(
+        .invalidCredential,
+        "The texts of a user may have \(UserFile.bytesMax >> 10) KiB together. Shorten them: a photo URL should name the "
+          + "picture, not contain it.")
     case .file(.newerFormat(let path)):
       make(.keychainError, "\(path) was written by a later release.")
     }

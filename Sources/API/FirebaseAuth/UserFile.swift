@@ -20,12 +20,14 @@ struct UserFile: Sendable {
   static let idBytesMax = 255
   private static let newName = "user.json.new"
   private static let format = 1
-  private static let bytesMax = 64 << 10
+  static let bytesMax = 64 << 10
 
   enum Failure: Error {
     case system(SystemFailure)
     case damaged(String)
     case newerFormat(String)
+    /// The contents would be larger than a file that `read` accepts.
+    case tooLarge
   }
 
   struct Contents: Hashable, Sendable {
@@ -77,7 +79,7 @@ struct UserFile: Sendable {
   // MARK: Writing
 
   /// Replaces the file. On return, the contents are on stable storage. After an error, the file has the old
-  /// or the new contents.
+  /// or the new contents. Contents that are too large change nothing.
   func write(_ contents: Contents) throws(Failure) {
     let stored = Stored(
       format: Self.format, anonymousID: contents.anonymousID, user: contents.user.map(StoredUser.init))
@@ -85,6 +87,7 @@ struct UserFile: Sendable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     // Texts are the only values, so the encoder cannot fail.
     guard let data = try? encoder.encode(stored) else { throw .damaged(path) }
+    guard data.count < Self.bytesMax else { throw .tooLarge }
     do throws(SystemFailure) { try replace([UInt8](data)) } catch { throw .system(error) }
   }
 
