@@ -5,7 +5,7 @@ import ByteStore
 struct RecordDecoder: ~Escapable {
   let record: RawSpan
   /// The shapes by id. Keeping the whole table would cost several retains per record.
-  let shapes: [Shape?]
+  let shapes: ShapeList
   /// `shapes.bytes`
   let shapeBytes: RawSpan
   /// Limits the memory that is reserved in advance for each map or array, because a forged count at any

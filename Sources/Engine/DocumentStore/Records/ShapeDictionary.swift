@@ -27,7 +27,7 @@ package final class ShapeDictionary: Sendable {
 
   fileprivate struct State {
     /// By id.
-    var shapes: [Shape?] = []
+    var shapes = ShapeList()
     /// Shapes without a visible definition.
     var unstored: Set<Int> = []
     /// For each shape, the number of further commits that must define it.
@@ -244,10 +244,7 @@ extension ShapeDictionary.State {
   }
 
   fileprivate mutating func add(_ shape: Shape) {
-    if shapes.count <= shape.id {
-      shapes.append(contentsOf: repeatElement(nil, count: shape.id + 1 - shapes.count))
-    }
-    shapes[shape.id] = shape
+    shapes.add(shape)
     byHash[shape.slots.hash] = shape.id
     count += 1
     nameBytes += shape.nameBytes

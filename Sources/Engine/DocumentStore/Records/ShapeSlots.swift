@@ -171,8 +171,6 @@ final class ShapeSnapshot: Sendable {
   static let empty = ShapeSnapshot(.empty, version: -1)
 
   let table: ShapeTable
-  /// The slots by id. Reading them from the table would copy the whole shape.
-  private let slots: [ShapeSlots?]
   /// Changes whenever the dictionary gets a shape.
   let version: Int
   /// Ids plus one, by the hash of the names with linear probing; 0 if a place is empty.
@@ -190,7 +188,6 @@ final class ShapeSnapshot: Sendable {
   private init(_ table: ShapeTable, version: Int, index: [UInt16], adding new: [Shape]) {
     self.table = table
     self.version = version
-    slots = table.shapes.map { $0?.slots }
     mask = index.count - 1
     var index = index
     for shape in new {
@@ -202,7 +199,7 @@ final class ShapeSnapshot: Sendable {
   }
 
   /// This snapshot with new shapes. `all` are its shapes and the new ones.
-  func adding(_ new: [Shape], all: [Shape?], version: Int) -> ShapeSnapshot {
+  func adding(_ new: [Shape], all: ShapeList, version: Int) -> ShapeSnapshot {
     let table = table.adding(new, all: all)
     guard 2 * all.count <= index.count else { return ShapeSnapshot(table, version: version) }
     return ShapeSnapshot(table, version: version, index: index, adding: new)
@@ -212,7 +209,9 @@ final class ShapeSnapshot: Sendable {
 
   /// The shape with this id; nil if it is not in this snapshot.
   @inline(__always)
-  func slots(_ id: Int) -> ShapeSlots? { id < slots.count ? slots[id] : nil }
+  func slots(_ id: Int) -> ShapeSlots? {
+    id < table.shapes.count ? table.shapes[id]?.slots : nil
+  }
 
   /// A shape with this number of names and this hash. The caller must compare the names.
   func candidate(count: Int, hash: UInt64) -> ShapeSlots? {

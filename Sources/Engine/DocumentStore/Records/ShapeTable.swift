@@ -82,7 +82,7 @@ final class Shape: Sendable {
 /// any table that was obtained together with the record or later.
 struct ShapeTable: Sendable {
   /// The table for records without shapes.
-  static let empty = ShapeTable([], origin: nil)
+  static let empty = ShapeTable(ShapeList(), origin: nil)
 
   /// Identifies the database. All tables of a database share one origin.
   final class Origin: Sendable {}
@@ -90,16 +90,16 @@ struct ShapeTable: Sendable {
   private static let placesMin = 16
 
   /// By id.
-  let shapes: [Shape?]
+  let shapes: ShapeList
   /// The shapes as `ShapeBytes`, for views.
   let bytes: [UInt8]
   let origin: Origin?
 
-  init(_ shapes: [Shape?], origin: Origin?) {
+  init(_ shapes: ShapeList, origin: Origin?) {
     self.init(shapes, Self.emptyBytes(places: shapes.count), adding: shapes.compactMap { $0 }, origin: origin)
   }
 
-  private init(_ shapes: [Shape?], _ bytes: [UInt8], adding new: [Shape], origin: Origin?) {
+  private init(_ shapes: ShapeList, _ bytes: [UInt8], adding new: [Shape], origin: Origin?) {
     self.shapes = shapes
     self.origin = origin
     var bytes = bytes
@@ -110,7 +110,7 @@ struct ShapeTable: Sendable {
 
   /// This table with new shapes. `all` are its shapes and the new ones. Copies the bytes of the known shapes,
   /// instead of making them again for each new shape.
-  func adding(_ new: [Shape], all: [Shape?]) -> ShapeTable {
+  func adding(_ new: [Shape], all: ShapeList) -> ShapeTable {
     guard all.count <= places else { return ShapeTable(all, origin: origin) }
     return ShapeTable(all, bytes, adding: new, origin: origin)
   }
