@@ -1,5 +1,6 @@
 // The limits of a document, computed by hand: the largest allowed and the smallest refused sizes.
 
+import Harness
 import Testing
 
 @testable import DocumentStore
@@ -63,6 +64,35 @@ import Testing
       complaint(StoredMap(fields + [("f", bytes(full + 1))]), at: Self.task.path))
     #expect(message.contains("1048577 bytes, and the limit is 1048576"))
     #expect(message.contains("users/jeff/tasks/my_task_id"))
+  }
+
+  // MARK: Shared contents
+
+  /// Such fields take little memory, but a copy of them would take more than a record can have.
+  @Test(arguments: 0..<4)
+  func fieldsFarBeyondTheLimitAreNotCopied(kind: Int) throws {
+    let shared: [StoredValue] = [
+      .string(text(10 << 20)), bytes(10 << 20), .vector(Array(repeating: 1, count: 2 << 20)),
+      .array(Array(repeating: .string(text(1000)), count: 4000)),
+    ]
+    let many = StoredValue.array(Array(repeating: shared[kind], count: 300))
+    let entries: [StoredMap.Entry] = (0..<300).map { ("f\($0 + 1000)", shared[kind]) }
+    let map = StoredMap(entries)
+    let directory = TemporaryDirectory()
+    let store = try DocumentStore.open(directory.path)
+    for fields in [StoredMap([("a", many)]), map, StoredMap([("m", .map(map))])] {
+      let refusal = failure { try store.commit([.set(place, fields)]) }
+      #expect(refusal?.complaint != nil, "\(String(describing: refusal))")
+      let encoded = store.fieldsEncoder.encode { writer, map in
+        for (name, value) in fields.entries {
+          writer.field(name, in: map)
+          writer.value(value)
+        }
+        #expect(writer.bytes.count < 4 << 20)
+      }
+      #expect(encoded == nil)
+    }
+    try store.close()
   }
 
   // MARK: One value

@@ -29,6 +29,8 @@ package struct FieldsEncoder: Sendable {
     kind: Int = 0, _ body: (inout RecordWriter, RecordWriter.OpenMap) throws(Failure) -> Void
   ) throws(Failure) -> StoredMap? {
     try withWriter { writer throws(Failure) in
+      writer.stopsAtLimits = true
+      defer { writer.stopsAtLimits = false }
       let map = writer.begin(kind: kind)
       try body(&writer, map)
       guard writer.isWithinLimits else { return nil }
@@ -72,6 +74,11 @@ package struct FieldsEncoder: Sendable {
     defer { unsafe writer.pointee.shapes = nil }
     return try unsafe body(&writer.pointee)
   }
+}
+
+extension StoredMap {
+  /// False if a field of this map, which was just encoded, was written more than once.
+  package var hasFieldsWrittenOnce: Bool { record?.checkedSize != nil }
 }
 
 extension DocumentStore {

@@ -21,6 +21,7 @@ extension RecordWriter {
   }
 
   private mutating func value(at pointer: UnsafePointer<StoredValue>) {
+    guard !leavesOut(bytes: 0) else { return }
     switch unsafe pointer.pointee {
     case .null: null()
     case .boolean(let value): boolean(value)

@@ -33,7 +33,8 @@ package struct RecordWriter: ~Copyable {
   /// A field was written twice, so `size` is too large.
   private var isSizeUnknown = false
   private var violatesLimits = false
-  /// Whether values beyond the limits are left out. Recursion is then bounded by the limit on the depth.
+  /// Whether values beyond the limits are left out. Recursion and memory are then bounded by the limits, even
+  /// if the caller's values share their contents.
   var stopsAtLimits = false
   /// For each place, the id plus one of the last map there. A place is a hash of the names on the way to the
   /// map, by which maps of one kind find their last shape.
@@ -166,6 +167,16 @@ package struct RecordWriter: ~Copyable {
     parts.truncate(to: parts.count - 1)
   }
 
+  /// Whether a field with this name was written into an open map.
+  package func hasField(_ name: String, in map: OpenMap) -> Bool {
+    let known = map.slot(of: name)
+    for index in map.firstPart..<parts.count {
+      let slot = Int(parts[index].slot)
+      if slot < 0 ? otherNames[~slot].isSameUTF8(as: name) : slot == known { return true }
+    }
+    return false
+  }
+
   /// Whether a map has no fields so far.
   package func isEmpty(_ map: OpenMap) -> Bool { parts.count == map.firstPart }
 
@@ -291,6 +302,16 @@ package struct RecordWriter: ~Copyable {
 
   mutating func endArray() { depth &-= 1 }
 
+  /// Whether a value of this size is left out. Without this value, the document may seem to be within the
+  /// limits, so it is noted that it is not.
+  @inline(__always)
+  mutating func leavesOut(bytes: Int) -> Bool {
+    guard stopsAtLimits, size &+ bytes > FieldLimits.valueBytesMax else { return false }
+    violatesLimits = true
+    null()
+    return true
+  }
+
   /// Whether the content of the map or array that has just begun is left out.
   var isTooDeep: Bool { stopsAtLimits && depth > FieldLimits.depthMax }
 
@@ -398,10 +419,12 @@ extension RecordWriter {
   }
 
   package mutating func string(_ value: String) {
+    guard !leavesOut(bytes: value.utf8.count) else { return }
     size &+= bytes.append(RecordCodec.Tag.string.rawValue, utf8: value) &+ 1
   }
 
   package mutating func bytes(_ value: RawSpan) {
+    guard !leavesOut(bytes: value.byteCount) else { return }
     bytes.append(RecordCodec.Tag.bytes.rawValue)
     bytes.append(contentsOf: value)
     size &+= value.byteCount
@@ -415,6 +438,7 @@ extension RecordWriter {
   }
 
   package mutating func vector(_ value: [Double]) {
+    guard !leavesOut(bytes: 8 &* value.count) else { return }
     bytes.append(RecordCodec.Tag.vector.rawValue)
     for element in value { bytes.append(word: element.bitPattern) }
     size &+= 8 &* value.count
