@@ -137,6 +137,10 @@ import Testing
       ("an empty name", ["": 1]),
       ("a reserved name", ["__x__": 1]),
       ("a reserved name inside", ["a": ["b": ["__x__": 1]]]),
+      ("an empty name of a computed value", ["": FieldValue.increment(Int64(1))]),
+      ("a reserved name of a computed value", ["__x__": FieldValue.serverTimestamp()]),
+      ("the same inside", ["a": ["b": 1, "__x__": FieldValue.serverTimestamp()]]),
+      ("a reserved name of a map of computed values", ["a": ["__x__": ["t": FieldValue.serverTimestamp()]]]),
       ("a type that is not supported", ["a": URL(fileURLWithPath: "/")]),
       ("a reference to another database", ["a": Database.foreign.document("rooms/eros")]),
       ("a date out of range", ["a": Date(timeIntervalSince1970: 1e13)]),
@@ -266,6 +270,44 @@ import Testing
   }
 
   @Test func fieldsThatAreEncodedTwiceHaveTheLastValue() throws { #expect(try encode(Dog()) == .record) }
+
+  private class Entry: Encodable {
+    @ServerTimestamp var updated: Date?
+    var text = "text"
+  }
+
+  private final class DatedEntry: Entry {
+    private enum Keys: CodingKey { case updated }
+    override func encode(to encoder: any Encoder) throws {
+      try super.encode(to: encoder)
+      var container = encoder.container(keyedBy: Keys.self)
+      try container.encode(Date(timeIntervalSince1970: 5), forKey: .updated)
+    }
+  }
+
+  @Test func aFieldThatIsComputedAndEncodedIsLeftToTheTree() throws {
+    #expect(try encode(DatedEntry()) == .tree)
+    let (increment, map) = (FieldValue.increment(Int64(1)), ["t": FieldValue.serverTimestamp()])
+    func twice(_ first: some Encodable, _ second: some Encodable, named comment: Comment) throws {
+      let value = Custom { encoder in
+        var container = encoder.container(keyedBy: Keys.self)
+        try container.encode(first, forKey: .a)
+        try container.encode(3, forKey: .b)
+        try container.encode(second, forKey: .a)
+      }
+      #expect(try encode(value, comment) == .tree, comment)
+      #expect(try encode(["inside": value], comment) == .tree, comment)
+      #expect(try encode(Passing(value: value), comment) == .tree, comment)
+    }
+    try twice(5, increment, named: "a value, then a computed one")
+    try twice(increment, 5, named: "a computed value, then another one")
+    try twice(increment, increment, named: "two computed values")
+    try twice(map, 5, named: "a map of computed values, then a value")
+    try twice(map, ["u": 1], named: "a map of computed values, then another map")
+    try twice(Wrapped.Inner(), map, named: "two maps of computed values")
+    try twice(Wrapped(), 5, named: "a map with computed values, then a value")
+    try twice(Wrapped(), ["u": 1], named: "a map with computed values, then another map")
+  }
 
   // MARK: Values that are left to the tree
 

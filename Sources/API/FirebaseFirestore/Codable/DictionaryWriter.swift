@@ -68,6 +68,7 @@ struct DictionaryWriter {
           let empty = writer.beginMap()
           writer.end(empty)
         }
+        guard writer.isWithinLimits else { throw GivesUp() }
         continue
       }
       let group = rest.prefix { $0.field.names[depth].isSameUTF8(as: name) }
@@ -88,8 +89,18 @@ struct DictionaryWriter {
     guard writer.isWithinLimits else { throw GivesUp() }
     for (name, value) in dictionary {
       writer.field(name, in: map)
-      if try !write(value, name: name, to: &writer) { writer.dropField(in: map) }
+      if try !write(value, name: name, to: &writer) { try drop(name, in: map, of: &writer) }
+      guard writer.isWithinLimits else { throw GivesUp() }
     }
+  }
+
+  /// Drops a field that the commit computes. Its name is checked here, because the writer checks only the
+  /// names of fields that it writes.
+  private func drop(
+    _ name: String, in map: RecordWriter.OpenMap, of writer: inout RecordWriter
+  ) throws(GivesUp) {
+    guard FieldCollector.isUserName(name) else { throw GivesUp() }
+    writer.dropField(in: map)
   }
 
   /// Writes a map as the value of a field or of an element, whose name is nil. Returns false if the map
@@ -292,7 +303,8 @@ struct DictionaryWriter {
     if let name { names.append(name) }
     for (name, value) in fields.entries {
       writer.field(name, in: map)
-      if try !write(value, name: name, to: &writer) { writer.dropField(in: map) }
+      if try !write(value, name: name, to: &writer) { try drop(name, in: map, of: &writer) }
+      guard writer.isWithinLimits else { throw GivesUp() }
     }
     if name != nil { names.removeLast() }
     if !fields.entries.isEmpty, writer.isEmpty(map) {

@@ -44,6 +44,12 @@ final class RecordValueEncoder: Encoder {
     case omitted
   }
 
+  private struct ComputedField {
+    /// The serial number of the frame that the field belongs to; 0 for a field of the document.
+    var frame: Int
+    var name: String
+  }
+
   /// As deep as the tree encoder encodes.
   private static let depthMax = 100
 
@@ -57,6 +63,8 @@ final class RecordValueEncoder: Encoder {
     var lastSerial = 0
     var arrayDepth = 0
     var sentinels: [EncodedFields.Sentinel] = []
+    /// The names of the fields of open maps that were left to the commit.
+    var computedFields: [ComputedField] = []
     var hasGivenUp = false
     /// Whether values of the same type as the outermost one will hold several containers open, too.
     var needsTree = false
@@ -141,14 +149,15 @@ final class RecordValueEncoder: Encoder {
         return try encoder.finish()
       }
     }
-    guard let stored else { return nil }
+    // If a field was written twice, the first value may have contained one of the sentinels.
+    guard let stored, sentinels.isEmpty || stored.hasFieldsWrittenOnce else { return nil }
     return EncodedFields(fields: stored, sentinels: sentinels)
   }
 
   private func finish() throws(GivesUp) -> [EncodedFields.Sentinel] {
-    guard !hasGivenUp, outer.isEmpty, frame.content == .map || frame.content == .empty else {
-      throw GivesUp()
-    }
+    guard !hasGivenUp, outer.isEmpty, frame.content == .map || frame.content == .empty,
+      let map = frame.map, endComputedFields(of: 0, in: map)
+    else { throw GivesUp() }
     guard !context.computed.isEmpty else { return sentinels.inNameOrder }
     return sentinels.inNameOrder + context.computed.sentinels
   }
@@ -199,9 +208,12 @@ final class RecordValueEncoder: Encoder {
       guard !ended.isDocument else { return .written }
       // A value that encodes nothing becomes an empty map.
       let map = unsafe ended.map ?? writer.pointee.beginMap()
-      if ended.hasComputedField, unsafe writer.pointee.isEmpty(map) {
-        unsafe writer.pointee.cancel(map)
-        return .computed
+      if ended.hasComputedField {
+        guard endComputedFields(of: ended.serial, in: map) else { return try refuse() }
+        if unsafe writer.pointee.isEmpty(map) {
+          unsafe writer.pointee.cancel(map)
+          return .computed
+        }
       }
       unsafe writer.pointee.end(map)
       return .written
@@ -258,6 +270,10 @@ final class RecordValueEncoder: Encoder {
       return nil
     }
     if !context.computed.isEmpty, isComputed(name) { return nil }
+    guard unsafe writer.pointee.isWithinLimits else {
+      giveUp()
+      return nil
+    }
     unsafe writer.pointee.field(name, in: map)
     return unsafe writer
   }
@@ -299,8 +315,28 @@ final class RecordValueEncoder: Encoder {
     case .encodesItself: outcome = try encodeItself(value, name: name, key: key)
     }
     guard outcome != .written else { return }
-    if outcome == .computed { frame.hasComputedField = true }
+    if outcome == .computed {
+      // The writer checks only the names of fields that it writes.
+      guard FieldCollector.isUserName(name) else { return try refuse() }
+      frame.hasComputedField = true
+      let owner = frame.isDocument ? 0 : frame.serial
+      unsafe state.pointee.computedFields.append(ComputedField(frame: owner, name: name))
+    }
     unsafe writer.pointee.dropField(in: map)
+  }
+
+  /// Forgets the computed fields of a map that ends. Returns false if one of them was encoded a second time:
+  /// the last value of a field counts, and the tree encoder knows which one that is.
+  private func endComputedFields(of owner: Int, in map: RecordWriter.OpenMap) -> Bool {
+    guard let writer = unsafe writer else { return false }
+    while let field = unsafe state.pointee.computedFields.last, field.frame == owner {
+      unsafe state.pointee.computedFields.removeLast()
+      let isTwice = unsafe state.pointee.computedFields.contains {
+        $0.frame == owner && $0.name.isSameUTF8(as: field.name)
+      }
+      if unsafe isTwice || writer.pointee.hasField(field.name, in: map) { return false }
+    }
+    return true
   }
 
   // MARK: Elements
