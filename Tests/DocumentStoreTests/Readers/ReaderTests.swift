@@ -212,6 +212,22 @@ private func becomeIdle(_ store: DocumentStore) { while store.bytes.performMaint
     try other.close()
   }
 
+  @Test func aRefusedCommitOfAReaderGivesNoShapeAnID() throws {
+    let machine = try SimulatedStore()
+    try machine.store.commit([set("a", 1)])
+    let reader = try openReader(on: machine.disk)
+    let other = Mutation.set(path("rooms", "b"), StoredMap([("only", .integer(1))]))
+    for _ in 0..<3 {
+      let refusal = failure { try reader.commit([other]) }
+      #expect(refusal?.description == DocumentStoreError(.readOnly(directory: "/store")).description)
+    }
+    for number in Int64(2)..<6 { try machine.store.commit([set("a", number)]) }
+    becomeIdle(machine.store)
+    try reader.refresh()
+    #expect(try numbers(reader) == ["a": 5])
+    try machine.store.close()
+  }
+
   @Test func damageBetweenAcknowledgedCommitsIsReported() throws {
     let machine = try SimulatedStore()
     for number in 0..<3 { try machine.store.commit([set("a", Int64(number))]) }

@@ -56,8 +56,11 @@ final class CommitPipeline: Sendable {
   ) throws(DocumentStoreError) -> CommitInProgress {
     // This check comes before any lock is acquired: in a forked child, a lock may stay held forever.
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
+    // A reader must not give ids to shapes, because the writer gives them to others.
+    let shapes = bytes.options.isReadOnly ? nil : layer.shapes
     let request = try CommitRequest(
-      mutations, reads: reads, durability: durability, hash: bytes.keyHash, shapes: layer.shapes)
+      mutations, reads: reads, durability: durability, hash: bytes.keyHash, shapes: shapes)
+    guard shapes != nil else { throw DocumentStoreError(.readOnly(directory: bytes.path)) }
     bytes.throttle(forBytes: request.bytes)
     do throws(DocumentStoreError) { return try begin(request) } catch {
       if error.isFailedWrite { bytes.measures?.count(.commitsFailed, by: 1) }
