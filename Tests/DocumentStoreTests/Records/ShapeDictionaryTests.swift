@@ -109,7 +109,8 @@ import Testing
     }
     #expect(due == Array(repeating: [0, 1], count: ShapeDictionary.definitionsMin))
     #expect(shapes.definitionsDue(for: [0, 1]).map(\.id) == [1])
-    #expect(shapes.stored?.nextID == 2)
+    // No commit has defined shape 1, so the next process may give its id to another shape.
+    #expect(shapes.stored?.nextID == 1)
     #expect(shapes.stored?.shapes.map(\.id) == [0])
   }
 

@@ -235,6 +235,50 @@ import Testing
 
   /// Three commits define each shape, because any one place in the WAL may be damaged. The commit of the
   /// second document is the first of the three.
+  @Test func aForgedIDOfAShapeIsAnInvalidDefinition() throws {
+    let definition = Shape(id: 0, names: ["a"]).definition
+    #expect(Shape(id: Shape.idMax, definition: definition.rawSpan) != nil)
+    #expect(Shape(id: Shape.idMax + 1, definition: definition.rawSpan) == nil)
+    let directory = TemporaryDirectory()
+    try DocumentStore.open(directory.path).close()
+    var options = ByteStore.Options()
+    options.maintenance = .manual
+    let bytes = try ByteStore.open(directory.path, options: options)
+    var batch = Batch(stamp: bytes.lastStamp + 1)
+    try batch.put(definition, for: Shape.key(0xFFFF))
+    try bytes.commit(batch)
+    try bytes.close()
+    let store = try DocumentStore.open(directory.path)
+    try fill(store)
+    #expect(try (0..<10).allSatisfy { try store.document(at: room($0))?.fields == fields($0) })
+    #expect(try store.check().undecodable.names == ["the shape 65535"])
+    try store.close()
+  }
+
+  @Test func fieldsThatAreNeverCommittedUseUpNoIDs() throws {
+    let directory = TemporaryDirectory()
+    var store = try DocumentStore.open(directory.path)
+    try fill(store)
+    let known = shapes(store)
+    let encoder = store.fieldsEncoder
+    for number in 0..<20 {
+      for _ in 0..<2 {
+        _ = encoder.encode { writer, map in
+          writer.field("rejected\(number)", in: map)
+          writer.null()
+        }
+      }
+    }
+    #expect(shapes(store).count == known.count + 20)
+    try store.compact()
+    try store.close()
+    store = try DocumentStore.open(directory.path)
+    for _ in 0..<2 { try store.commit([.set(room(100), StoredMap([("new", .integer(1))]))]) }
+    #expect(shapes(store) == known + [["new"]])
+    #expect(try (0..<10).allSatisfy { try store.document(at: room($0))?.fields == fields($0) })
+    try store.close()
+  }
+
   @Test func threeCommitsDefineAShape() throws {
     let store = try SimulatedStore().store
     var due: [[Int]] = []

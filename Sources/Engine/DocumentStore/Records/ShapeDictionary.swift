@@ -40,6 +40,8 @@ package final class ShapeDictionary: Sendable {
     var definitionBytes = 0
     /// The next id to assign. Nil until it is known which ids the records use.
     var nextID: Int?
+    /// The ids from here on are used by no record of an earlier process.
+    var firstOwnID = 0
     /// A small hash table of the name hashes of maps that occurred once.
     var recent: [UInt64] = []
     /// Created on demand. Lacks the shapes in `newShapes`.
@@ -133,12 +135,14 @@ package final class ShapeDictionary: Sendable {
 
   // MARK: Opening
 
-  /// The stored shapes and the next id, for a checkpoint. Nil if the next id is unknown.
+  /// The stored shapes and the next id, for a checkpoint. Nil if the next id is unknown. The ids of shapes
+  /// that no commit has defined are free again for the next process, which finds all later definitions in the
+  /// WAL.
   var stored: (nextID: Int, shapes: [Shape])? {
     state.withLock { state in
-      state.nextID.map { nextID in
-        (nextID, state.shapes.compactMap { $0 }.filter { !state.unstored.contains($0.id) })
-      }
+      guard state.nextID != nil else { return nil }
+      let shapes = state.shapes.compactMap { $0 }.filter { !state.unstored.contains($0.id) }
+      return (max(state.firstOwnID, (shapes.last?.id ?? -1) + 1), shapes)
     }
   }
 
@@ -193,7 +197,10 @@ package final class ShapeDictionary: Sendable {
 
   /// Allows new ids from `nextID` on. No record may use these ids yet.
   func begin(from nextID: Int) {
-    state.withLock { state in state.nextID = max(nextID, state.nextID ?? 0, state.shapes.count) }
+    state.withLock { state in
+      let first = max(nextID, state.nextID ?? 0, state.shapes.count)
+      (state.nextID, state.firstOwnID) = (first, first)
+    }
   }
 
   var knowsIDs: Bool { state.withLock { $0.nextID != nil } }

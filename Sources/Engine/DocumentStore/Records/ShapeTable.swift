@@ -55,9 +55,9 @@ final class Shape: Sendable {
     places = Dictionary(zip(names, names.indices)) { _, last in last }
   }
 
-  /// Nil if the bytes are not a valid definition.
+  /// Nil if the bytes are not a valid definition, or if the id is one that no store assigns.
   convenience init?(id: Int, definition: RawSpan) {
-    guard let (count, start) = definition.varint(at: 0, before: definition.byteCount),
+    guard id <= Self.idMax, let (count, start) = definition.varint(at: 0, before: definition.byteCount),
       (1...Self.namesMax).contains(count)
     else { return nil }
     var names: [String] = []
