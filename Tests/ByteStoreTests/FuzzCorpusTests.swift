@@ -18,6 +18,16 @@ import Testing
     #expect(summary.answers.count > 1, "all inputs are taken for the same")
   }
 
+  /// Views are compared with the decoder on valid records, and also walk invalid ones.
+  @Test func recordTargetMeetsValidAndInvalidRecords() throws {
+    let target = try #require(FuzzCampaign.targets.first { $0.name == "record" })
+    let summary = FuzzCampaign.run(target, seed: 2, corpus: try kept("record")) { $0 >= 1000 }
+    #expect(summary.finding == nil)
+    for part in ["accepted", "within limits", "refused", "a view shows all of it", "a view ends early"] {
+      #expect(summary.answers.contains { $0.key.contains(part) }, "no answer with \(part)")
+    }
+  }
+
   private func kept(_ name: String) throws -> [[UInt8]] {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .appendingPathComponent("Fixtures/Fuzz/\(name)")

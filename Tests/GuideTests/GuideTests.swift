@@ -495,6 +495,8 @@ import Testing
     FirebaseApp.configure(options: FirebaseOptions(directory: folder.url.appendingPathComponent("app")))
     try await ComingFromBallcapGuide().open("Lobby")
     #expect(try await Document<ComingFromBallcapGuide.Room>.get(id: "lobby")?.data?.title == "Lobby")
+    let reading = try #require(try await ComingFromBallcapGuide().record(19.5, of: "roof"))
+    #expect(reading.sensor == "roof" && reading.celsius == 19.5 && reading.taken != .pending)
     try await signInAndWrite()
     let files = FilesGuide()
     let url = try await files.keep(Data("picture".utf8), of: "ada")

@@ -282,6 +282,34 @@ struct ComingFromBallcapGuide {
     let found = try await Document<Room>.get(id: "lobby")
     print(found?.data?.title ?? "nothing")
   }
+
+  struct Reading: Codable, Modelable, FirestoreRecordDecodable, FirestoreRecordEncodable {
+    var sensor = ""
+    var celsius = 0.0
+    var taken: ServerTimestamp = .pending
+
+    init() {}
+
+    init(from fields: inout FieldReader) throws {
+      sensor = try fields.decode("sensor")
+      celsius = try fields.decode("celsius")
+      taken = try fields.decode("taken")
+    }
+
+    func encode(to fields: inout FieldWriter) throws {
+      try fields.encode(sensor, as: "sensor")
+      try fields.encode(celsius, as: "celsius")
+      try fields.encode(taken, as: "taken")
+    }
+  }
+
+  func record(_ celsius: Double, of sensor: String) async throws -> Reading? {
+    let reading = Document<Reading>(id: sensor)
+    reading[\.sensor] = sensor
+    reading[\.celsius] = celsius
+    try await reading.save()
+    return try await Document<Reading>.get(id: sensor)?.data
+  }
 }
 
 /// docs/guides/coming-from-core-data.md

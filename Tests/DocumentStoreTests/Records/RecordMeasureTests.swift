@@ -37,6 +37,26 @@ import Testing
     }
   }
 
+  /// An encoder can write fields that are nested too deep to be decoded. No limit accepts them as a document
+  /// without fields.
+  @Test func fieldsThatDoNotDecodeAreBeyondTheLimits() async {
+    #if DEBUG
+    await #expect(processExitsWith: .failure) { try Self.checkFieldsThatAreTooDeep() }
+    #else
+    #expect(throws: DocumentStoreError.self) { try Self.checkFieldsThatAreTooDeep() }
+    #endif
+  }
+
+  private static func checkFieldsThatAreTooDeep() throws {
+    let fields = (0...RecordCodec.depthMax + 1).reduce(StoredMap()) { inner, _ in
+      StoredMap([("m", .map(inner))])
+    }
+    let record = StoredMap(FieldsEncoder.record(of: fields, shapes: ShapeDictionary()))
+    try DocumentLimits.check(
+      StoredDocument(path: path("a", "b"), createTime: timestamp(1), updateTime: timestamp(1), fields: record)
+    )
+  }
+
   @Test func theWalkFindsAllShapes() {
     let inner = StoredMap([("x", .null)])
     let fields = StoredMap([

@@ -25,6 +25,11 @@ public struct FieldReader: ~Copyable {
     reference = own?.options.reference
   }
 
+  /// Whether the fields are read straight from the bytes of a document. For tests.
+  package var readsRecord: Bool {
+    if case .record = fields { true } else { false }
+  }
+
   private static func fields(_ decoder: ValueDecoder, _ type: Any.Type) throws -> Fields {
     switch try decoder.fields(for: ObjectIdentifier(type)) {
     case .record(let fields): .record(RecordDecodingContainer(fields))

@@ -25,6 +25,11 @@ public struct FieldWriter: ~Copyable {
     }
   }
 
+  /// Whether the fields are written straight into the bytes of a document. For tests.
+  package var writesRecord: Bool {
+    if case .record = fields { true } else { false }
+  }
+
   /// Writes a string.
   public mutating func encode(_ value: String, as name: String) throws {
     switch fields {

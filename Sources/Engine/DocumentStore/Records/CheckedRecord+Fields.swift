@@ -37,8 +37,14 @@ extension CheckedRecord: EncodedFields {
   var entries: [StoredMap.Entry] {
     withSpans { bytes, shapeBytes in
       let decoder = RecordDecoder(bytes, shapes, shapeBytes: shapeBytes)
-      // The record was validated, so the decoding always succeeds.
-      return (try? decoder.map(fieldsStart..<bytes.byteCount, depth: 0).entries) ?? []
+      do throws(RecordError) {
+        return try decoder.map(fieldsStart..<bytes.byteCount, depth: 0).entries
+      } catch {
+        // The record was checked, or one of our encoders wrote it. If decoding fails all the same, no limit
+        // may accept the document as one without fields.
+        assertionFailure("a checked record does not decode: \(error)")
+        return StoredDocument.damagedFields.entries
+      }
     }
   }
 

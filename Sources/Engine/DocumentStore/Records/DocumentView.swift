@@ -108,6 +108,7 @@ public struct MapView: ~Escapable {
       return false
     }
     guard layout.shape > 0 else { return forEachEntry(body) }
+    // Not a loop over `FieldCursor`, because the compiler keeps the state of a cursor in memory.
     return layout.forEachValue(in: RecordAddress(bytes), shapes, depth: depth) { slot, value in
       body(shapes.name(slot, layout.shape, count: layout.count), value)
     }

@@ -1,4 +1,4 @@
-// Walks over the bytes of a checked record: which shapes its maps have, and Firestore's size of its fields.
+// Iterates over the values of maps and arrays in a checked record, and finds the shapes of its maps.
 
 import ByteStore
 

@@ -13,8 +13,10 @@
 //   file define all other shapes that they use. So a log file has the shapes of its records, even if earlier
 //   log files are lost.
 //
-// Ids are assigned under the lock of the commit order. Definitions count as stored from the moment their
-// commit is visible. A reader takes the shape table only after it has read the record.
+// Ids are assigned under the lock of the dictionary, on the thread that encodes the fields, before the
+// commit has its place in the order. So ids and commits may have different orders, and a commit that fails
+// leaves its new shapes unstored. Definitions count as stored from the moment their commit is visible. A
+// reader takes the shape table only after it has read the record.
 
 import ByteStore
 import Synchronization

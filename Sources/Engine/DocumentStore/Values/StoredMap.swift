@@ -123,10 +123,6 @@ public struct StoredMap: Sendable {
     }
   }
 
-  /// Whether the field exists. If it exists, `place` becomes its position.
-  @inline(__always)
-  func has(_ name: String, near place: inout Int) -> Bool { entries.has(name, near: &place) }
-
   /// Sets a value. Creates missing maps along the path, and replaces other values along the path by maps.
   package mutating func set(_ value: StoredValue, at path: StoredFieldPath) {
     set(value, at: path.names[...])
