@@ -415,7 +415,7 @@ import Testing
     let folder = try TemporaryFolder()
     try fill(folder)
     let two = try dugout.run("ls", folder.path, "users", "--limit", "1").output
-    #expect(two.hasSuffix("1 document of 2; more with --limit\n"), "\(two)")
+    #expect(two.hasSuffix("1 of 2 documents; more with --limit\n"), "\(two)")
     #expect(try dugout.run("ls", folder.path, "users", "--limit=1").output == two)
     #expect(try dugout.run("query", folder.path, "users", "--sum=age", "--count").output.contains("count  2"))
     let none = try dugout.run("ls", folder.path, "--json=yes")
