@@ -41,7 +41,9 @@ import Testing
     #expect(try dugout.run("get", folder.path, "users/ada").output.contains("name: \"Ada\""))
     #expect(try dugout.run("delete", folder.path, "users/ada").status == 0)
     #expect(try dugout.run("delete", folder.path, "users/ada").status == 1)
-    #expect(try dugout.run("delete", folder.path, "users", "--query").output == "1 document deleted.\n")
+    #expect(
+      try dugout.run("delete", folder.path, "users", "--query", "--yes").output
+        == "1 document deleted.\n")
     // Subcollections of the deleted document still exist.
     #expect(
       try dugout.run("ls", folder.path).output == "rooms  1 document\nusers/ada/posts  1 document\n")

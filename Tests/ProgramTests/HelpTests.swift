@@ -10,7 +10,7 @@ import Testing
 
   @Test func everyDocumentedCommandExists() {
     let promised = [
-      "quickstart", "shell", "ls", "get", "set", "delete", "query", "explain", "index", "import",
+      "quickstart", "shell", "ls", "get", "set", "update", "delete", "query", "explain", "index", "import",
       "export",
       "watch",
       "stat", "check", "backup", "restore", "compact", "salvage", "bench", "completions", "man",
