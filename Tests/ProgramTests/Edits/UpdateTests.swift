@@ -199,13 +199,17 @@ import Testing
 
   @Test func aDryRunListsTheFirstDocumentsAndWorksBesideAWriter() throws {
     let folder = try TemporaryFolder()
+    // The close makes the documents visible beside a writer.
+    try folder.changeStore { store in
+      try store.commit(
+        try (10..<40).map { .set(try DocumentPath(["c", "\($0)"]), StoredMap([("n", .integer(1))])) })
+    }
     let store = try DocumentStore.open(folder.path)
-    try store.commit(
-      try (10..<40).map { .set(try DocumentPath(["c", "\($0)"]), StoredMap([("n", .integer(1))])) })
     let outcome = try update(folder, "c", "n=2", "--dry-run")
     #expect(outcome.status == 0, "\(outcome)")
     let lines = outcome.output.split(separator: "\n")
-    #expect(lines.count == 22 && lines[0] == "c/10  n: 1 -> 2" && lines[20] == "and 10 more documents")
+    try #require(lines.count == 22, "\(outcome)")
+    #expect(lines[0] == "c/10  n: 1 -> 2" && lines[20] == "and 10 more documents")
     #expect(lines[21] == "30 documents would be updated. Nothing was written.")
     let locked = try update(folder, "c", "n=2", "--yes")
     #expect(locked.status == 69, "\(locked)")

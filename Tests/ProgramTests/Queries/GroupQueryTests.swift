@@ -135,7 +135,7 @@ import Testing
       dugout.path, ["query", folder.path, "c group by a, b"], ["TERM": "xterm", "NO_COLOR": "1"])
     let shown = try terminal.rest(of: process).split(whereSeparator: \.isNewline).map(String.init)
     let rows = shown.map { $0.replacing(#/^.*\u{1B}\[K/#, with: "") }.filter { !$0.isEmpty }
-    #expect(rows.first == "a          b          count", "\(shown)")
+    #expect(rows.first == "a           b           count", "\(shown)")
     #expect(rows.dropLast().allSatisfy { $0.columns <= 30 }, "\(shown)")
   }
 }

@@ -116,7 +116,9 @@ extension TokenCursor {
       case _?: "order by, limit or "
       }
     var problem = expected(clauses + "the end")
-    if let keyword, let near = Self.clauses.first(where: { Wording.areOneTypoApart($0, keyword) }) {
+    if let keyword, !Self.clauses.contains(keyword),
+      let near = Self.clauses.first(where: { Wording.areOneTypoApart($0, keyword) })
+    {
       problem.message += ". Did you mean \(near)?"
     }
     return problem
