@@ -389,8 +389,8 @@ import Testing
     var wrong: [String] = []
     for arguments in [
       ["get", folder.path, "users/1"], ["ls", folder.path], ["query", folder.path, "users"],
-      ["set", folder.path, "a/b", "{}"], ["delete", folder.path, "users/1"],
-      ["explain", folder.path, "users"],
+      ["set", folder.path, "a/b", "{}"], ["update", folder.path, "users/1", "a=1"],
+      ["delete", folder.path, "users/1"], ["explain", folder.path, "users"],
       ["index", "list", folder.path], ["export", folder.path, "-"], ["stat", folder.path],
       ["watch", folder.path],
       ["backup", folder.path, files.path + "/backup"], ["restore", folder.path, files.path + "/restored"],

@@ -41,7 +41,9 @@ import Testing
     #expect(try dugout.run("get", folder.path, "users/ada").output.contains("name: \"Ada\""))
     #expect(try dugout.run("delete", folder.path, "users/ada").status == 0)
     #expect(try dugout.run("delete", folder.path, "users/ada").status == 1)
-    #expect(try dugout.run("delete", folder.path, "users", "--query").output == "1 document deleted.\n")
+    #expect(
+      try dugout.run("delete", folder.path, "users", "--query", "--yes").output
+        == "1 document deleted.\n")
     // Subcollections of the deleted document still exist.
     #expect(
       try dugout.run("ls", folder.path).output == "rooms  1 document\nusers/ada/posts  1 document\n")
@@ -415,7 +417,7 @@ import Testing
     let folder = try TemporaryFolder()
     try fill(folder)
     let two = try dugout.run("ls", folder.path, "users", "--limit", "1").output
-    #expect(two.hasSuffix("1 document of 2; more with --limit\n"), "\(two)")
+    #expect(two.hasSuffix("1 of 2 documents; more with --limit\n"), "\(two)")
     #expect(try dugout.run("ls", folder.path, "users", "--limit=1").output == two)
     #expect(try dugout.run("query", folder.path, "users", "--sum=age", "--count").output.contains("count  2"))
     let none = try dugout.run("ls", folder.path, "--json=yes")

@@ -68,6 +68,7 @@ import Testing
     var wrong: [String] = []
     for words in [
       ["query", folder.path, "group __objects__"], ["delete", folder.path, "group __blobs__", "--query"],
+      ["update", folder.path, "group __objects__", "a=1"], ["update", folder.path, "__blobs__/a", "a=1"],
       ["explain", folder.path, "group __blobs__"], ["export", folder.path, "-", "group __objects__"],
       ["query", folder.path, "__blobs__"], ["ls", folder.path, "__blobs__"],
       ["get", folder.path, "__blobs__/a"], ["set", folder.path, "__blobs__/a", "{}"],

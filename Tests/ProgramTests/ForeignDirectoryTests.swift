@@ -11,7 +11,10 @@ import Testing
   /// The commands that need an existing store. `DIR` marks the position of the directory.
   private static let readers: [[String]] = [
     ["get", "DIR", "users/ada"], ["ls", "DIR"], ["query", "DIR", "users"], ["explain", "DIR", "users"],
-    ["delete", "DIR", "users/ada"], ["index", "list", "DIR"], ["index", "create", "DIR", "users", "age"],
+    ["delete", "DIR", "users/ada"], ["delete", "DIR", "users", "--query", "--yes"],
+    ["delete", "DIR", "users", "--query", "--dry-run"], ["update", "DIR", "users/ada", "age=1"],
+    ["update", "DIR", "users", "age=1", "--yes"], ["index", "list", "DIR"],
+    ["index", "create", "DIR", "users", "age"],
     ["export", "DIR", "-"], ["watch", "DIR"], ["stat", "DIR"], ["check", "DIR"], ["compact", "DIR"],
     ["salvage", "DIR"], ["backup", "DIR", "DIR-backup"], ["restore", "DIR", "DIR-restored"],
   ]

@@ -10,7 +10,8 @@ import Testing
 
   @Test func everyDocumentedCommandExists() {
     let promised = [
-      "quickstart", "shell", "ls", "get", "set", "delete", "query", "explain", "index", "import", "export",
+      "quickstart", "shell", "ls", "get", "set", "update", "delete", "query", "explain", "index", "import",
+      "export",
       "watch",
       "stat", "check", "backup", "restore", "compact", "salvage", "bench", "completions", "man",
     ]
@@ -85,10 +86,10 @@ import Testing
         wrong.append("\(name): backticks")
       }
     }
-    for name in ["query", "explain"] {
+    for (name, count) in [("query", 4), ("explain", 2)] {
       let examples = try dugout.run(name, "--help").output.split(separator: "\n")
         .filter { $0.hasPrefix("  dugout ") }
-      if examples.count != 2 || !examples.allSatisfy({ $0.hasPrefix("  dugout \(name) data ") }) {
+      if examples.count != count || !examples.allSatisfy({ $0.hasPrefix("  dugout \(name) data ") }) {
         wrong.append("\(name): \(examples)")
       }
     }
@@ -166,7 +167,7 @@ import Testing
     #expect(try offers(["dugout", "help", "sal"]) == ["salvage"])
     #expect(
       try Set(offers(["dugout", "query", "data", "users", "--"])) == [
-        "--count", "--sum", "--average", "--json", "--help",
+        "--fields", "--offset", "--count", "--sum", "--average", "--csv", "--json", "--help",
       ])
     #expect(
       try Set(offers(["dugout", "set", "data", "users/ada", "--"])) == [

@@ -75,7 +75,9 @@ import Testing
     #expect(completer.completion("query `my users` where a").candidates.contains("a"))
     #expect(completer.completion("query group m").candidates == ["`my users`"])
     try store.close()
-    #expect(try dugout.run("delete", folder.path, "`my users`", "--query").output == "1 document deleted.\n")
+    #expect(
+      try dugout.run("delete", folder.path, "`my users`", "--query", "--yes").output
+        == "1 document deleted.\n")
   }
 
   @Test func invalidPathsAreExplained() throws {

@@ -125,7 +125,10 @@ import Testing
       let documents = try store.documents(StructuredQuery(.collection(try CollectionPath(["users"]))))
       // This text does not depend on the terminal that runs the tests.
       func text(_ width: Int?) -> String {
-        DocumentTable.text(of: documents, fullPaths: true, width: width)
+        let table = DocumentTable(documents, DocumentTable.Form(fullPaths: true, width: width))
+        var summary = ResultSummary(shown: 2, total: .exactly(2))
+        summary.hiddenFields = table.hiddenFields
+        return (table.lines + [summary.text]).joined(separator: "\n")
           .replacing(ShownText.emphasis, with: "").replacing(ShownText.plain, with: "")
       }
       let cell = "long long long long long lo…"
@@ -141,17 +144,17 @@ import Testing
         path         city    name
         users/ada    London  ada
         users/kenji  東京    kenji
-        2 documents; 2 more fields with --json
+        2 documents; 2 fields hidden (use --fields or --json)
         """
       #expect([26, 40, 55].map { text($0) } == [narrow, narrow, narrow])
-      #expect(text(61).hasSuffix("; 1 more field with --json"))
-      #expect(text(8).hasPrefix("path\nusers/a…\nusers/k…\n2 documents; 4 more fields"))
+      #expect(text(61).hasSuffix("; 1 field hidden (use --fields or --json)"))
+      #expect(text(8).hasPrefix("path\nusers/a…\nusers/k…\n2 documents; 4 fields hidden"))
     }
     let rows = rows(try shown(["query", folder.path, "users"], ["NO_COLOR": "1"], columns: 40))
     #expect(
       rows == [
         "id     city    name", "ada    London  ada", "kenji  東京    kenji",
-        "2 documents; 2 more fields with --json",
+        "2 documents; 2 fields hidden (use --fields or --json)",
       ])
     let piped = try dugout.run("query", folder.path, "users").output
     #expect(piped.hasPrefix("id     city    name   text                          zone\n"), "\(piped)")
@@ -161,10 +164,11 @@ import Testing
     let index = try IndexDefinition(
       "users", .collection, [IndexDefinition.Field(StoredFieldPath(dotted: "age"))])
     #expect(
-      QueryCommand.advice(afterSeconds: 9.4, making: index, in: "my data")
-        == "This took 9 seconds and built a temporary index. To keep it:\n"
+      IndexAdvice.text(afterSeconds: 9.44, building: [index], in: "my data")
+        == "The query took 9.4 s and built an index that is gone now. To keep it:\n"
         + "  dugout index create 'my data' users age")
-    #expect(QueryCommand.advice(afterSeconds: 1.9, making: index, in: "data") == nil)
+    #expect(IndexAdvice.text(afterSeconds: 0.09, building: [index], in: "data") == nil)
+    #expect(IndexAdvice.text(afterSeconds: 9, building: [], in: "data") == nil)
   }
 
   @Test func importProgressShowsRateAndTimeLeftAndEndsAtCtrlC() throws {

@@ -32,7 +32,7 @@ import Testing
   func aDeleteWithAnUndecodableCandidateInItsLimitDeletesNothing(query: String) throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
-    let delete = try dugout.run("delete", folder.path, query, "--query")
+    let delete = try dugout.run("delete", folder.path, query, "--query", "--yes")
     #expect(delete.status == 65 && delete.output.contains("0 documents deleted"), "\(delete.output)")
     #expect(
       delete.complaint.contains("users/bad") && delete.complaint.contains("limit"), "\(delete.complaint)")
@@ -43,7 +43,7 @@ import Testing
   @Test func aDeleteWhoseLimitPrecedesTheUndecodableDocumentDeletes() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)
-    let delete = try dugout.run("delete", folder.path, "users limit 1", "--query")
+    let delete = try dugout.run("delete", folder.path, "users limit 1", "--query", "--yes")
     #expect(delete.status == 0 && delete.output.contains("1 document deleted"), "\(delete.complaint)")
     let list = try dugout.run("ls", folder.path, "users")
     #expect(!list.output.contains("ada") && list.output.contains("carl") && list.output.contains("dora"))

@@ -74,7 +74,7 @@ import Testing
       let again = try dugout.run("salvage", folder.path)
       #expect(again.status == 0 && again.output.contains("nothing was done"), "\(again.output)")
     } else {
-      let query = try dugout.run("delete", folder.path, "users where age == 5", "--query")
+      let query = try dugout.run("delete", folder.path, "users where age == 5", "--query", "--yes")
       #expect(query.status == 65 && query.output.contains("0 documents deleted"), "\(query.complaint)")
       let delete = try dugout.run("delete", folder.path, "users/bad")
       #expect(delete.status == 0, "\(delete.complaint)")

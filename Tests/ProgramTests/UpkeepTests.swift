@@ -105,7 +105,8 @@ import Testing
     var wrong: [String] = []
     for arguments in [
       ["set", folder.path, "a/b", "{}"], ["delete", folder.path, "a/b"],
-      ["delete", folder.path, "items", "--query"], ["import", folder.path, lines],
+      ["delete", folder.path, "items", "--query", "--yes"], ["update", folder.path, "a/b", "n=1"],
+      ["update", folder.path, "items", "n=1", "--yes"], ["import", folder.path, lines],
     ] {
       let outcome = try dugout.run(arguments)
       if outcome.status != 1

@@ -126,7 +126,7 @@ import Testing
     #expect(try candidates("query group posts where li", folder.path) == ["likes", "limit"])
     #expect(try candidates("watch users wh", folder.path) == ["where"])
     #expect(try candidates("query rooms where `", folder.path) == ["`topic of it`"])
-    #expect(try candidates("query users --c", folder.path) == ["--count"])
+    #expect(try candidates("query users --c", folder.path) == ["--count", "--csv"])
     #expect(try candidates("set users/ada --d", folder.path) == ["--delete"])
     #expect(try candidates("set users/ada --delete ", folder.path) == ["age", "name"])
     #expect(try candidates("set users/none --increment a", folder.path) == [])

@@ -153,7 +153,7 @@ private struct Export {
     }
     try output.finish()
     if let query {
-      if outcome.documents == 0 { outcome.hint = try QueryCommand.hint(query, store) }
+      if outcome.documents == 0 { outcome.hint = try CollectionHint.text(query, store) }
     } else {
       outcome.files = try store.count(Self.objects)
     }

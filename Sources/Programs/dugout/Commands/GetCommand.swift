@@ -5,14 +5,18 @@ import DocumentStore
 enum GetCommand: Command {
   static let name = "get"
   static let summary = "Prints a document of a store"
-  static let usage = "DIR PATH [--json]"
-  static let options = [(option: Arguments.json, meaning: "One JSON object with the type of every value")]
+  static let usage = "DIR PATH [--fields LIST] [--json]"
+  static let options = [
+    (option: "--fields LIST", meaning: "Only these fields: name,address.city"),
+    (option: Arguments.json, meaning: "One JSON object with the type of every value"),
+  ]
   static let positional = 2...2
   static let notes = [
     "In PATH, names may be quoted with backticks; a name that begins with a backtick must be."
   ]
 
   static func run(_ arguments: Arguments) async throws {
+    let fields = try FieldList(arguments)
     let directory = arguments.positional[0]
     let text = arguments.positional[1]
     let isCollection = (try? CollectionPath(PathText.segments(text))) != nil
@@ -26,6 +30,10 @@ enum GetCommand: Command {
         code: .checkFailed,
         message: "there is no document \(PathText.printed(path.segments)) in \(directory).")
     }
-    arguments.answer(DocumentText.text(of: document), DocumentJSON.object(of: document))
+    let shown = fields?.projected(document) ?? document
+    arguments.answer(DocumentText.text(of: shown), DocumentJSON.object(of: shown))
+    if let absent = fields?.remark(about: [document]) {
+      Terminal.printToStandardError("dugout get: \(absent)")
+    }
   }
 }

@@ -66,8 +66,12 @@ enum ListCommand: Command {
     let documents = found.documents
     var undecodable = Undecodable()
     undecodable.add(found.skipped)
-    var text = DocumentTable.text(of: documents, fullPaths: false)
-    if count > documents.count + undecodable.paths.count { text += " of \(count); more with --limit" }
+    let table = DocumentTable(documents, DocumentTable.Form(fullPaths: false))
+    var summary = ResultSummary(shown: documents.count, howToShow: "--json")
+    summary.total = .exactly(count - undecodable.paths.count)
+    summary.hiddenFields = table.hiddenFields
+    if count > documents.count + undecodable.paths.count { summary.remarks = ["more with --limit"] }
+    var text = (table.lines + [summary.text]).joined(separator: "\n")
     if let lines = unreachable?.lines, !lines.isEmpty {
       text += ", but collections below:\n" + lines.joined(separator: "\n")
     }

@@ -1,4 +1,4 @@
-// dugout query DIR QUERY prints the results of a query; dugout explain prints its plan.
+// dugout query DIR QUERY prints the documents, the groups or the totals of a query.
 
 import DocumentStore
 import Foundation
@@ -6,21 +6,27 @@ import Foundation
 enum QueryCommand: Command {
   static let name = "query"
   static let summary = "Prints what a query finds"
-  static let usage = "DIR QUERY [--count] [--sum FIELD…] [--average FIELD…] [--json]"
+  static let usage =
+    "DIR QUERY [--count] [--sum FIELD…] [--average FIELD…] [--fields LIST] [--offset N] [--csv] [--json]"
   static let options = [
     (option: "--count", meaning: "Only how many documents there are"),
     (option: "--sum FIELD…", meaning: "Only the sum of a field; once for each field"),
     (option: "--average FIELD…", meaning: "Only the average of a field; once for each field"),
+    (option: "--fields LIST", meaning: "Only these fields, in this order: name,address.city,__name__"),
+    (option: "--offset N", meaning: "Leave out the first N documents or groups"),
+    (option: "--csv", meaning: "Lines of CSV in place of a table"),
     (option: Arguments.json, meaning: "One JSON object with all fields and the type of every value"),
   ]
   static let positional = 2...2
   static let notes =
-    language
+    language + [""] + languageOfGroups
     + [
       "",
       "With --sum or --average, a document without one of these fields is not counted, not even by --count. There",
-      "are five results at most.",
-      "", example, exampleOfGroup + " --count",
+      "are five such results at most.", "",
+      example, exampleOfGroup + " --count",
+      "  dugout query data 'users where age >= 18 group by city count, average age order by count desc limit 10'",
+      "  dugout query data 'users distinct address.city'",
     ]
   static let shellForm = ShellForm.text(wordsBefore: 0)
 
@@ -36,6 +42,16 @@ enum QueryCommand: Command {
     "Values are those of JSON, and timestamp(\"…\"), bytes(\"…\"), ref(\"…\"), geo(…), vector(…), nan, infinity.",
   ]
 
+  private static let languageOfGroups = [
+    "After these clauses, the documents may be grouped:",
+    "  group by FIELD, … [RESULT, …]   a RESULT is count, sum FIELD, average FIELD, min FIELD or max FIELD",
+    "  distinct FIELD, …               only the different values",
+    "  RESULT, …                       the results over all documents",
+    "  order by FIELD or RESULT [desc], …   limit N   of the groups",
+    "A RESULT leaves out documents without its field. Documents without a field of group by are a group, too. At most",
+    "\(GroupedDocuments.groupsMax) groups fit into memory.",
+  ]
+
   private static let example =
     "  dugout query data 'users where age >= 18 and (city == \"Paris\" or tags contains \"vip\") order by age desc limit 20'"
   private static let exampleOfGroup =
@@ -47,78 +63,182 @@ enum QueryCommand: Command {
   }
 
   static func run(_ arguments: Arguments) async throws {
-    let query = try QueryText.query(arguments.positional[1])
+    let request = try QueryText.request(arguments.positional[1])
     let aggregates = try aggregates(arguments)
+    let fields = try FieldList(arguments)
+    let offset = try offset(arguments)
+    func refuse(_ option: String, _ why: String) throws {
+      guard !arguments.has(option) else { throw CommandFailure(code: .usage, message: "\(option) \(why)") }
+    }
+    if arguments.has(Arguments.json) { try refuse("--csv", "and --json are two forms: choose one of them.") }
+    if let grouping = request.grouping {
+      for option in ["--count", "--sum", "--average"] {
+        try refuse(option, "does not go with results in the query, such as: group by city count, sum age")
+      }
+      try refuse(FieldList.option, "is for documents. The fields of groups are those after \"group by\".")
+      // This count needs no documents.
+      if grouping == Grouping(fields: [], results: [.count]), offset == 0, !arguments.has("--csv") {
+        return try printTotals([.count], of: request.query, arguments: arguments)
+      }
+      return try printGroups(of: (request.query, grouping), after: offset, arguments: arguments)
+    }
     guard aggregates.isEmpty else {
-      let values = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
-        store throws(DocumentStoreError) in
-        try store.aggregate(aggregates, over: query)
+      for option in [FieldList.option, "--offset", "--csv"] {
+        try refuse(option, "does not go with --count, --sum and --average, which print no documents.")
       }
-      let lines = zip(aggregates, values).map {
-        "\(ShownText.escaped($0.alias))  \(DocumentText.cell(of: $1))"
-      }
-      let members = zip(aggregates, values).map {
-        JSON.Member(name: $0.alias, value: DocumentJSON.object(of: $1))
-      }
-      return arguments.answer(lines.joined(separator: "\n"), .object(members))
+      return try printTotals(aggregates, of: request.query, arguments: arguments)
     }
-    let start = ContinuousClock.now
-    let (documents, remark, built) = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
+    try printDocuments(of: request.query, fields, after: offset, arguments: arguments)
+  }
+
+  // MARK: Documents
+
+  private static func printDocuments(
+    of query: StructuredQuery, _ fields: FieldList?, after offset: Int, arguments: Arguments
+  ) throws {
+    let directory = arguments.positional[0]
+    let isForPrograms = arguments.has("--csv") || arguments.has(Arguments.json)
+    let (part, summary, advice) = try StoreAccess.withStore(directory, readOnly: true) {
       store throws(DocumentStoreError) in
-      let before = Set(store.indexList.map(\.definition))
-      let documents = try store.documents(query)
-      let built = store.indexList.map(\.definition).first { !before.contains($0) }
-      return (documents, documents.isEmpty ? try Self.hint(query, store) : nil, built)
+      let (part, advice) = try IndexAdvice.during(store, directory) { () throws(DocumentStoreError) in
+        try ResultPart(of: query, after: offset, from: store)
+      }
+      // Only people read how much there is in all.
+      return (part, isForPrograms ? nil : try Self.summary(of: part, query, in: store), advice)
     }
-    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    let absent = fields?.remark(about: part.documents)
+    if arguments.has("--csv") {
+      Terminal.print(lines: csv(part.documents, fields))
+      ShownSnapshot.last?.printAge()
+    } else {
+      arguments.answer(
+        text(part, query, fields: fields, summary: summary ?? ResultSummary(shown: 0), absent: absent),
+        [
+          "documents": part.documents.map { document in
+            DocumentJSON.object(of: fields?.projected(document) ?? document)
+          }
+        ])
+    }
+    if isForPrograms, let absent {
+      Terminal.printToStandardError("dugout query: \(absent)")
+    }
+    IndexAdvice.show(advice)
+  }
+
+  private static func summary(
+    of part: ResultPart, _ query: StructuredQuery, in store: DocumentStore
+  ) throws(DocumentStoreError) -> ResultSummary {
+    var summary = ResultSummary(shown: part.documents.count)
+    summary.total = try part.total(in: store)
+    summary.offset = part.offset
+    if summary.total == .exactly(0) { summary.remarks = [try CollectionHint.text(query, store)] }
+    return summary
+  }
+
+  private static func text(
+    _ part: ResultPart, _ query: StructuredQuery, fields: FieldList?, summary: ResultSummary, absent: String?
+  ) -> String {
     var isGroup = false
     if case .collectionGroup = query.scope { isGroup = true }
-    arguments.answer(
-      DocumentTable.text(of: documents, fullPaths: isGroup) + (remark.map { "; " + $0 } ?? ""),
-      ["documents": documents.map { document in DocumentJSON.object(of: document) }])
-    // In the shell, no advice is needed: the index stays in memory as long as the store is open.
-    guard let built, StoreAccess.session == nil, isatty(STDERR_FILENO) == 1 else { return }
-    if let advice = advice(afterSeconds: seconds, making: built, in: arguments.positional[0]) {
-      Terminal.printToStandardError(advice)
+    let table = DocumentTable(part.documents, DocumentTable.Form(fullPaths: isGroup, fields: fields))
+    var summary = summary
+    summary.hiddenFields = table.hiddenFields
+    if fields != nil { summary.howToShow = "--json, or widen the terminal" }
+    summary.remarks.append(absent)
+    return (table.lines + [summary.text]).joined(separator: "\n")
+  }
+
+  /// The path comes first unless the fields say where it is.
+  private static func csv(_ documents: [StoredDocument], _ fields: FieldList?) -> [String] {
+    let paths: [StoredFieldPath]
+    if let fields {
+      paths = fields.paths.contains(.documentID) ? fields.paths : [.documentID] + fields.paths
+    } else {
+      // Compared as bytes, because canonically equivalent Unicode names are different columns.
+      let names = Set(documents.flatMap { $0.fields.entries.map { StoredFieldPath(unchecked: [$0.name]) } })
+      paths = [.documentID] + names.sorted()
     }
-  }
-
-  /// Returns nil if the query was fast.
-  static func advice(
-    afterSeconds seconds: Double, making index: IndexDefinition, in directory: String
-  ) -> String? {
-    guard seconds >= 2, let command = IndexCommand.command(index, in: directory) else { return nil }
-    let time = Wording.duration(seconds: seconds)
-    return "This took \(time) and built a temporary index. To keep it:\n  \(command)"
-  }
-
-  /// Returns a hint if the collection does not exist, because its name may be mistyped.
-  static func hint(_ query: StructuredQuery, _ store: DocumentStore) throws(DocumentStoreError) -> String? {
-    let id: String
-    switch query.scope {
-    case .collection(let path): id = path.id
-    case .collectionGroup(let name): id = name
-    case .document: return nil
+    let titles = paths.map { path in
+      path == .documentID ? "path" : fields == nil ? path.names.joined() : path.canonical
     }
-    let groups = try store.collectionGroups().filter(PathArgument.isCollectionID)
-    if groups.contains(where: { $0.isSameUTF8(as: id) }) { return try hintAboutSameID(query, store) }
-    guard !groups.isEmpty else { return nil }
-    let near = groups.sorted().first { Wording.areOneTypoApart($0, id) }
-    let guess =
-      near.map { "Did you mean \(PathText.printed([$0]))?" } ?? "\"dugout ls\" lists those that exist."
-    return "there is no collection \(id). \(guess)"
+    return [CSV.row(titles)]
+      + documents.map { document in
+        CSV.row(
+          paths.map { path in
+            path == .documentID ? document.path.description : document.value(of: path).map(CSV.cell) ?? ""
+          })
+      }
   }
 
-  /// Returns a hint if the collection is empty and another collection with the same id is not empty.
-  private static func hintAboutSameID(
-    _ query: StructuredQuery, _ store: DocumentStore
+  // MARK: Groups and totals
+
+  private static func printGroups(
+    of request: (query: StructuredQuery, grouping: Grouping), after offset: Int, arguments: Arguments
+  ) throws {
+    let directory = arguments.positional[0]
+    var undecodable = Undecodable()
+    let ((groups, remark), advice) = try ProgressLine.during { line in
+      try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in
+        let start = ContinuousClock.now
+        return try IndexAdvice.during(store, directory) { () throws(DocumentStoreError) in
+          let groups = try GroupedDocuments.read(
+            request, from: store, skipped: { undecodable.add($0) },
+            progress: { documents in
+              let seconds = (ContinuousClock.now - start) / .seconds(1)
+              line.show(ProgressLine.pace(documents: documents, seconds: seconds, done: 0, of: 0))
+            })
+          return (groups, try Self.remark(groups, request.query, in: store))
+        }
+      }
+    }
+    let output = GroupOutput(groups, after: offset, remark: remark)
+    if arguments.has("--csv") {
+      Terminal.print(lines: output.csv)
+      ShownSnapshot.last?.printAge()
+    } else {
+      arguments.answer(output.text(), output.object)
+    }
+    if arguments.has("--csv") || arguments.has(Arguments.json) { output.showRemark() }
+    IndexAdvice.show(advice)
+    if let failure = undecodable.failure("All others are counted.") { throw failure }
+  }
+
+  private static func remark(
+    _ groups: GroupedDocuments, _ query: StructuredQuery, in store: DocumentStore
   ) throws(DocumentStoreError) -> String? {
-    guard case .collection(let path) = query.scope, try store.count(StructuredQuery(.collection(path))) == 0,
-      let other = try store.documents(StructuredQuery(.collectionGroup(path.id)).limited(to: .first(1))).first
-    else { return nil }
-    let names = [path, other.path.parent].map { PathText.printed($0.segments) }
-    return "there is no collection \(names[0]), but there is \(names[1]). "
-      + "\"group \(PathText.quoted(path.id))\" queries all collections with that id."
+    guard groups.documents > 0 else { return try CollectionHint.text(query, store) }
+    guard !groups.absentFields.isEmpty else { return nil }
+    let examples = try store.decodableDocuments(query.limited(to: .first(FieldGuess.documentsMax))).documents
+    return FieldList.remark(groups.absentFields, in: examples)
+  }
+
+  private static func printTotals(
+    _ aggregates: [Aggregate], of query: StructuredQuery, arguments: Arguments
+  ) throws {
+    let directory = arguments.positional[0]
+    let (values, advice) = try StoreAccess.withStore(directory, readOnly: true) {
+      store throws(DocumentStoreError) in
+      try IndexAdvice.during(store, directory) { () throws(DocumentStoreError) in
+        try store.aggregate(aggregates, over: query)
+      }
+    }
+    let lines = zip(aggregates, values).map { "\(ShownText.escaped($0.alias))  \(DocumentText.cell(of: $1))" }
+    let members = zip(aggregates, values).map {
+      JSON.Member(name: $0.alias, value: DocumentJSON.object(of: $1))
+    }
+    arguments.answer(lines.joined(separator: "\n"), .object(members))
+    IndexAdvice.show(advice)
+  }
+
+  // MARK: Options
+
+  private static func offset(_ arguments: Arguments) throws -> Int {
+    guard let text = arguments.value(of: "--offset") else { return 0 }
+    guard let number = Int(text), number >= 0 else {
+      throw CommandFailure(
+        code: .usage, message: "--offset needs a whole number, such as --offset 20, not \"\(text)\".")
+    }
+    return number
   }
 
   private static func aggregates(_ arguments: Arguments) throws -> [Aggregate] {
@@ -127,73 +247,5 @@ enum QueryCommand: Command {
     // A repeated aggregate is computed once.
     var named = Set<Aggregate>()
     return ((arguments.has("--count") ? [.count] : []) + sums + averages).filter { named.insert($0).inserted }
-  }
-}
-
-enum ExplainCommand: Command {
-  static let name = "explain"
-  static let summary = "Explains how a query is answered, and what that costs"
-  static let usage = "DIR QUERY [--json]"
-  static let options = [(option: Arguments.json, meaning: "One JSON object")]
-  static let positional = 2...2
-  static let notes =
-    [
-      "The query is executed. An index that it needs is built in memory, and nothing is written. Below each step are",
-      "the steps whose results it uses.", "",
-    ]
-    + QueryCommand.language + [""] + QueryCommand.examples(of: name)
-  static let shellForm = ShellForm.text(wordsBefore: 0)
-
-  static func run(_ arguments: Arguments) async throws {
-    let query = try QueryText.query(arguments.positional[1])
-    let plan = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
-      store throws(DocumentStoreError) in
-      try store.explain(query)
-    }
-    arguments.answer(text(plan), object(plan))
-  }
-
-  /// Formats the plan as a tree: each step, and below it the steps that it reads.
-  private static func text(_ plan: QueryExplanation) -> String {
-    var steps = plan.branchTexts.map { Step($0) }
-    if steps.isEmpty { steps = [Step("nothing can match")] }
-    if steps.count > 1 { steps = [Step(plan.isSorted ? "all of these" : "merged in order", steps)] }
-    if plan.isFiltered { steps = [Step("each document is examined", steps)] }
-    if plan.isSorted { steps = [Step("the matches are sorted", steps)] }
-    let builds = plan.built.map { Step("built the index \($0)") }
-    return Step(plan.summary, builds + steps).lines.joined(separator: "\n")
-  }
-
-  private struct Step {
-    private let text: String
-    private let parts: [Step]
-
-    init(_ text: String, _ parts: [Step] = []) {
-      self.text = text
-      self.parts = parts
-    }
-
-    var lines: [String] {
-      var lines = [text]
-      for (number, part) in parts.enumerated() {
-        let isLast = number == parts.count - 1
-        for (row, line) in part.lines.enumerated() {
-          let branch = isLast ? "└─ " : "├─ "
-          lines.append((row == 0 ? branch : isLast ? "   " : "│  ") + line)
-        }
-      }
-      return lines
-    }
-  }
-
-  private static func object(_ plan: QueryExplanation) -> JSON {
-    [
-      "branches": plan.branches.map { branch in
-        branch.map { ["index": $0.index?.description ?? "names", "ranges": $0.ranges] as JSON }
-      },
-      "built": plan.built.map(\.description), "backward": plan.isBackward, "sorted": plan.isSorted,
-      "filtered": plan.isFiltered, "entriesRead": plan.entriesRead, "documentsRead": plan.documentsRead,
-      "results": plan.results, "nanoseconds": plan.nanoseconds,
-    ]
   }
 }

@@ -1,15 +1,19 @@
-// dugout watch DIR [NAME]: prints the commits since the last run for NAME.
+// dugout watch DIR [NAME]: prints the commits since the last run for NAME, and with --follow the later ones.
 
 import DocumentStore
 import Foundation
 
 enum WatchCommand: Command {
   static let name = "watch"
-  static let summary = "Prints what was committed since the last time"
-  static let usage = "DIR [NAME] [--forget] [--json]"
+  static let summary = "Prints what was committed since the last time, and with --follow each later commit"
+  static let usage = "DIR [NAME] [--follow] [--forget] [--json]"
   static let options = [
+    (option: "--follow", meaning: "Go on: print each commit as it is made, until Ctrl-C"),
     (option: "--forget", meaning: "Stop keeping commits for NAME"),
-    (option: Arguments.json, meaning: "One JSON object with all commits and the type of every value"),
+    (
+      option: Arguments.json,
+      meaning: "One JSON object with all commits and the type of every value; with --follow, more of them"
+    ),
   ]
   static let positional = 1...2
   static let shellForm = ShellForm.none
@@ -18,79 +22,159 @@ enum WatchCommand: Command {
     "until NAME has seen it, for seven days at most. Without a name it is \"watch\". Live queries are in \"dugout shell\".",
     "The numbers count what the feed has kept, and not all commits, as those of \"dugout stat\" do.",
     "What could not be printed is kept for the next time. --forget of an unknown NAME lists the known ones.",
-    "While an app has the store open, this prints what NAME has not seen, and then each commit as it is made, until",
-    "Ctrl-C. NAME must be registered already, and its place stays: the next time prints these commits again.",
+    "",
+    "--follow does not keep an app from opening the store and writing to it. While an app has the store open, NAME must",
+    "be registered already, and its place stays: the next time prints these commits again. When Ctrl-C ends --follow and",
+    "no app has the store open, the place moves to the last commit that was printed.",
   ]
 
   static func run(_ arguments: Arguments) async throws {
     let name = arguments.positional.count > 1 ? arguments.positional[1] : "watch"
-    let forgets = arguments.has("--forget")
-    if !forgets, StoreAccess.hasWriter(arguments.positional[0]) { return try follow(name, arguments) }
+    let follows = arguments.has("--follow")
+    guard !arguments.has("--forget") else {
+      guard !follows else {
+        throw CommandFailure(code: .usage, message: "--follow needs the commits that --forget stops keeping.")
+      }
+      return try forget(name, arguments)
+    }
+    let hasWriter = StoreAccess.hasWriter(arguments.positional[0])
+    if !hasWriter { try printAndAcknowledge(name, arguments) }
+    if follows {
+      try follow(name, arguments, startsWithUnseen: hasWriter)
+    } else if hasWriter {
+      try printUnseen(name, arguments)
+    }
+  }
+
+  /// Prints the first reading. The first line says what the command does and when it ends.
+  private static func printFirst(
+    _ seen: FeedReading, _ name: String, besideWriter: Bool, arguments: Arguments
+  ) {
+    arguments.answer(
+      "\(intention(seen, name, besideWriter: besideWriter, follows: arguments.has("--follow")))\n\(seen.text(name))",
+      seen.object(name))
+  }
+
+  private static func intention(
+    _ seen: FeedReading, _ name: String, besideWriter: Bool, follows: Bool
+  ) -> String {
+    guard !seen.isNew else {
+      return follows
+        ? "Each commit as it is made, until Ctrl-C."
+        : "The first run for \(name), which has nothing to print yet."
+    }
+    let end =
+      follows
+      ? "and then each one as it is made, until Ctrl-C." : "and no later ones: --follow waits for them."
+    let place =
+      besideWriter ? "\nThe place of \(name) stays, because the store is open for writing elsewhere." : ""
+    return "Commits since the last time for \(name), \(end)\(place)"
+  }
+
+  private static func forget(_ name: String, _ arguments: Arguments) throws {
     let outcome: Result<Void, CommandFailure> = try StoreAccess.withStore(arguments.positional[0]) {
       store throws(DocumentStoreError) in
-      let isGiven = arguments.positional.count > 1
-      if let refusal = try refusal(of: name, forgets: forgets, isGiven: isGiven, store: store) {
+      guard store.feedConsumers.contains(name) else {
+        return .failure(
+          CommandFailure(
+            code: .checkFailed, message: "nothing is kept for \(name). \(readers(of: store))"))
+      }
+      try store.feedConsumer(name).unregister()
+      return .success(())
+    }
+    try outcome.get()
+    arguments.answer(FeedReading.forgotten.text(name), FeedReading.forgotten.object(name))
+  }
+
+  private static func printAndAcknowledge(_ name: String, _ arguments: Arguments) throws {
+    let outcome: Result<Void, CommandFailure> = try StoreAccess.withStore(arguments.positional[0]) {
+      store throws(DocumentStoreError) in
+      if arguments.positional.count > 1, let refusal = try refusal(of: name, store) {
         return .failure(refusal)
       }
-      let (seen, consumer) = try readFeed(at: store, name, forgets: forgets)
+      let (seen, consumer) = try FeedReading.of(name, in: store)
       // If printing fails, the program ends here, before the acknowledgement. The next run then prints the
       // same commits again.
-      arguments.answer(text(seen, name), object(seen, name))
-      if let consumer { try consumer.acknowledge(consumer.position) }
+      printFirst(seen, name, besideWriter: false, arguments: arguments)
+      try consumer.acknowledge(consumer.position)
       return .success(())
     }
     try outcome.get()
   }
 
-  // MARK: Beside a writer
+  // MARK: Without writing
+
+  private static func printUnseen(_ name: String, _ arguments: Arguments) throws {
+    let seen = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
+      store throws(DocumentStoreError) -> Result<FeedReading, CommandFailure> in
+      guard store.feedConsumers.contains(name) else { return .failure(unregistered(name, store)) }
+      return .success(try FeedReading.of(name, in: store).0)
+    }.get()
+    printFirst(seen, name, besideWriter: true, arguments: arguments)
+  }
 
   private static let secondsBetweenLooks = 0.25
 
-  /// Prints the commits that the registered reader `name` has not acknowledged, and then those that the
-  /// writer makes, until the command is interrupted.
-  private static func follow(_ name: String, _ arguments: Arguments) throws {
+  /// Prints the commits that the registered reader `name` has not acknowledged, and then those that a writer
+  /// makes, until the command is interrupted.
+  private static func follow(_ name: String, _ arguments: Arguments, startsWithUnseen: Bool) throws {
     let interruption = Interruption(by: [SIGINT, SIGTERM], waits: false)
-    let outcome: Result<Void, CommandFailure> = try StoreAccess.withStore(
-      arguments.positional[0], readOnly: true
-    ) { store throws(DocumentStoreError) in
+    let (start, end) = try StoreAccess.withStore(arguments.positional[0], readOnly: true) {
+      store throws(DocumentStoreError) -> Result<(FeedPosition, FeedPosition), CommandFailure> in
       guard store.feedConsumers.contains(name) else { return .failure(unregistered(name, store)) }
-      var (seen, consumer) = try readFeed(at: store, name, forgets: false)
-      while let reader = consumer, !interruption.isSignaled {
-        if !seen.commits.isEmpty || seen.isTruncated {
-          ShownSnapshot.note(store)
-          arguments.answer(text(seen, name), object(seen, name))
+      let consumer = try store.feedConsumer(name)
+      let start = consumer.position
+      var isFirst = startsWithUnseen
+      while !interruption.isSignaled {
+        let seen = try FeedReading(with: consumer)
+        if isFirst || !seen.isEmpty { ShownSnapshot.note(store) }
+        if isFirst {
+          printFirst(seen, name, besideWriter: true, arguments: arguments)
+        } else if !seen.isEmpty {
+          arguments.answer(seen.text(name), seen.object(name))
         }
+        isFirst = false
         Thread.sleep(forTimeInterval: secondsBetweenLooks)
         try store.refresh()
-        (seen, consumer) = (try readFeed(with: reader), reader)
       }
-      return .success(())
+      return .success((start, consumer.position))
+    }.get()
+    if end != start { acknowledge(end, of: name, in: arguments.positional[0]) }
+  }
+
+  /// Moves the place of the reader, unless another process writes the store.
+  private static func acknowledge(_ position: FeedPosition, of name: String, in directory: String) {
+    do {
+      try StoreAccess.withStore(directory) { store throws(DocumentStoreError) in
+        guard store.feedConsumers.contains(name) else { return }
+        try store.feedConsumer(name).acknowledge(position)
+      }
+    } catch {
+      Terminal.printToStandardError(
+        "The place of \(name) stays: the next \"dugout watch\" prints these commits again.")
     }
-    try outcome.get()
+  }
+
+  // MARK: Refusals
+
+  private static func readers(of store: DocumentStore) -> String {
+    let known = store.feedConsumers
+    return known.isEmpty ? "The feed has no readers." : "Readers are \(known.joined(separator: ", "))."
   }
 
   private static func unregistered(_ name: String, _ store: DocumentStore) -> CommandFailure {
-    let known = store.feedConsumers
-    let names = known.isEmpty ? "The feed has no readers." : "Readers are \(known.joined(separator: ", "))."
-    return CommandFailure(
+    CommandFailure(
       code: .unavailable,
       message: "\(store.path) is open for writing elsewhere, so \(name) cannot be registered as a reader of "
-        + "the change feed now. \(names) Run this once while no app has the store open, or register it in the app "
+        + "the change feed now. \(readers(of: store)) Run this once while no app has the store open, or register it in the app "
         + "with registerConsumer(_:).")
   }
 
-  /// Returns an error if no reader has this name and the command needs one, or if the name is a query.
-  /// Returns nil otherwise. A registered reader may have any name.
+  /// Returns an error if the name of a reader that is not registered is a query; otherwise nil.
   private static func refusal(
-    of name: String, forgets: Bool, isGiven: Bool, store: DocumentStore
+    of name: String, _ store: DocumentStore
   ) throws(DocumentStoreError) -> CommandFailure? {
-    let known = store.feedConsumers
-    guard !known.contains(name) else { return nil }
-    guard !forgets else {
-      let names = known.isEmpty ? "The feed has no readers." : "Readers are \(known.joined(separator: ", "))."
-      return CommandFailure(code: .checkFailed, message: "nothing is kept for \(name). \(names)")
-    }
-    guard isGiven, try isQuery(name, store) else { return nil }
+    guard !store.feedConsumers.contains(name), try isQuery(name, store) else { return nil }
     return CommandFailure(
       code: .usage,
       message: "\"\(name)\" is a collection or a query, and NAME is the name of a reader of the change "
@@ -103,92 +187,5 @@ enum WatchCommand: Command {
       return false
     }
     return try store.collectionGroups().contains { $0.isSameUTF8(as: path.id) }
-  }
-
-  private struct FeedReading {
-    var isNew: Bool
-    var isForgotten = false
-    /// Whether older commits are no longer in the feed.
-    var isTruncated = false
-    var commits: [FeedCommit] = []
-  }
-
-  private static func readFeed(
-    at store: DocumentStore, _ name: String, forgets: Bool
-  ) throws(DocumentStoreError) -> (FeedReading, FeedConsumer?) {
-    var seen = FeedReading(isNew: !store.feedConsumers.contains(name))
-    if forgets {
-      try store.feedConsumer(name).unregister()
-      seen.isForgotten = true
-      return (seen, nil)
-    }
-    let consumer = try store.feedConsumer(name)
-    let isNew = seen.isNew
-    seen = try readFeed(with: consumer)
-    seen.isNew = isNew
-    return (seen, consumer)
-  }
-
-  /// Reads everything after the position of a consumer.
-  private static func readFeed(with consumer: FeedConsumer) throws(DocumentStoreError) -> FeedReading {
-    var seen = FeedReading(isNew: false)
-    while true {
-      let commits: [FeedCommit]
-      do throws(DocumentStoreError) {
-        commits = try consumer.read(max: 1000)
-      } catch {
-        guard case .feedTruncated = error, !seen.isTruncated else { throw error }
-        seen.isTruncated = true
-        consumer.skipToStart()
-        continue
-      }
-      guard !commits.isEmpty else { break }
-      seen.commits += commits
-    }
-    return seen
-  }
-
-  // MARK: Answers
-
-  private static func text(_ seen: FeedReading, _ name: String) -> String {
-    if seen.isForgotten { return "Nothing is kept for \(name) any more." }
-    if seen.isNew { return "From now on, commits are kept for \(name). Run this again after some." }
-    var lines = seen.isTruncated ? ["Older commits are not kept any more."] : []
-    if seen.commits.isEmpty { lines.append("Nothing was committed since the last time.") }
-    for commit in seen.commits {
-      lines.append("\(DocumentText.text(of: commit.time))  number \(commit.position.value) of the feed")
-      lines += commit.changes.map { change in
-        let path = PathText.printed(change.path.segments)
-        return switch change.outcome {
-        case .written(let document):
-          (document.createTime == commit.time ? "  + " : "  ~ ") + path
-        case .writtenWithMuchElse: "  ~ \(path) (see there: the commit was too large to be kept)"
-        case .removed: "  - \(path)"
-        }
-      }
-    }
-    return lines.joined(separator: "\n")
-  }
-
-  private static func object(_ seen: FeedReading, _ name: String) -> JSON {
-    [
-      "name": name, "new": seen.isNew, "forgotten": seen.isForgotten, "truncated": seen.isTruncated,
-      "commits": seen.commits.map { commit in
-        [
-          "position": commit.position.value, "time": DocumentText.text(of: commit.time),
-          "changes": commit.changes.map { change in object(change) },
-        ] as JSON
-      },
-    ]
-  }
-
-  private static func object(_ change: FeedChange) -> JSON {
-    var object: JSON = ["path": change.path.description]
-    switch change.outcome {
-    case .written(let document): object["document"] = DocumentJSON.object(of: document)
-    case .writtenWithMuchElse: object["written"] = .boolean(true)
-    case .removed: object["removed"] = .boolean(true)
-    }
-    return object
   }
 }

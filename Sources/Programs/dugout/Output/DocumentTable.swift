@@ -1,97 +1,91 @@
-// A table of documents: one row each, with columns for the most frequent fields.
+// A table of documents: one row each, with columns for chosen fields or for the most frequent ones.
 
 import DocumentStore
 import Foundation
 
-enum DocumentTable {
+struct DocumentTable {
   private static let columnsMax = 8
   private static let cellMax = 28
   private static let pathMax = 60
-  private static let gap = "  "
+  /// The maximum width of a chosen field in a table of unlimited width.
+  private static let chosenMax = 200
 
-  /// Formats the table. Columns that exceed the terminal's width are left out and counted at the end; a
-  /// nil width is unlimited.
-  static func text(
-    of documents: [StoredDocument], fullPaths: Bool, width: Int? = Terminal.width(of: STDOUT_FILENO)
-  ) -> String {
-    guard !documents.isEmpty else { return "no documents" }
-    let paths = documents.map { document in
-      PathText.printed(fullPaths ? document.path.segments : [document.path.id])
-        .shortened(toColumns: min(pathMax, width ?? pathMax))
+  struct Form {
+    /// Whether rows begin with the path of the document, and not only with its id.
+    var fullPaths: Bool
+    /// The fields to show, in this order; nil for the most frequent ones.
+    var fields: FieldList?
+    /// Nil is unlimited.
+    var width = Terminal.width(of: STDOUT_FILENO)
+  }
+
+  /// The titles and one line for each document; empty without documents.
+  let lines: [String]
+  /// The number of fields that the table does not show.
+  let hiddenFields: Int
+
+  /// Columns that exceed the width are left out. Chosen fields are shortened first.
+  init(_ documents: [StoredDocument], _ form: Form) {
+    guard !documents.isEmpty else {
+      (lines, hiddenFields) = ([], 0)
+      return
     }
-    let fields = fields(of: documents).map { [ShownText.escaped($0)] + cells(of: $0, in: documents) }
-    let columns = fitting([[fullPaths ? "path" : "id"] + paths] + fields, width)
-    let lines = (0...documents.count).map { row in
-      let line = columns.map { $0.cells[row].filled(toColumns: $0.width) }.joined(separator: gap)
-      let trimmed = String(line.reversed().drop { $0 == " " }.reversed())
-      return row == 0 ? Terminal.emphasised(trimmed) : trimmed
+    if let fields = form.fields {
+      var table = TextTable(Self.columns(of: fields, in: documents, form: form))
+      table.squeeze(form.width)
+      hiddenFields = table.removeExcess(form.width)
+      lines = table.lines
+    } else {
+      let fields = Self.frequentFields(of: documents).map { name in
+        let path = StoredFieldPath(unchecked: [name])
+        return Self.column(ShownText.escaped(name), path, in: documents, cellMax: Self.cellMax)
+      }
+      var table = TextTable([Self.names(of: documents, form)] + fields)
+      _ = table.removeExcess(form.width)
+      let all = Set(documents.flatMap { $0.fields.entries.map(\.name) }).count
+      hiddenFields = all - (table.columns.count - 1)
+      lines = table.lines
     }
-    let others = Set(documents.flatMap { $0.fields.entries.map(\.name) }).count - (columns.count - 1)
-    var end = Wording.count(documents.count, "document")
-    if others > 0 { end += "; \(Wording.count(others, "more field")) with --json" }
-    return (lines + [end]).joined(separator: "\n")
+  }
+
+  private static func names(of documents: [StoredDocument], _ form: Form) -> TextTable.Column {
+    TextTable.Column(
+      title: form.fullPaths ? "path" : "id",
+      cells: documents.map { document in
+        PathText.printed(form.fullPaths ? document.path.segments : [document.path.id])
+          .shortened(toColumns: min(pathMax, form.width ?? pathMax))
+      })
+  }
+
+  /// The name of the document is the first column unless the fields say where it is.
+  private static func columns(
+    of fields: FieldList, in documents: [StoredDocument], form: Form
+  ) -> [TextTable.Column] {
+    let first = fields.paths.contains(.documentID) ? [] : [names(of: documents, form)]
+    return first
+      + fields.paths.map { field in
+        field == .documentID
+          ? names(of: documents, form)
+          : column(
+            ShownText.escaped(field.canonical), field, in: documents, cellMax: form.width ?? chosenMax)
+      }
+  }
+
+  private static func column(
+    _ title: String, _ field: StoredFieldPath, in documents: [StoredDocument], cellMax: Int
+  ) -> TextTable.Column {
+    TextTable.Column(
+      title: title,
+      cells: documents.map { document in
+        document.value(of: field).map { DocumentText.cell(of: $0).shortened(toColumns: cellMax) } ?? ""
+      })
   }
 
   /// Returns the most frequent fields, sorted by name.
-  private static func fields(of documents: [StoredDocument]) -> [String] {
+  private static func frequentFields(of documents: [StoredDocument]) -> [String] {
     var counts: [String: Int] = [:]
     for document in documents { for (name, _) in document.fields.entries { counts[name, default: 0] += 1 } }
     let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(columnsMax)
     return most.map(\.key).sorted()
   }
-
-  private static func cells(of field: String, in documents: [StoredDocument]) -> [String] {
-    documents.map { document in
-      let value = document.fields.entries.first { $0.name == field }?.value
-      return value.map { DocumentText.cell(of: $0).shortened(toColumns: cellMax) } ?? ""
-    }
-  }
-
-  /// Returns the leftmost columns that fit, but at least the first.
-  private static func fitting(_ columns: [[String]], _ room: Int?) -> [(cells: [String], width: Int)] {
-    var shown: [(cells: [String], width: Int)] = []
-    var used = 0
-    for cells in columns {
-      let width = cells.map(\.columns).max() ?? 0
-      used += width + (shown.isEmpty ? 0 : gap.count)
-      if let room, used > room, !shown.isEmpty { break }
-      shown.append((cells, width))
-    }
-    return shown
-  }
-}
-
-// MARK: Text in terminal columns
-
-extension Character {
-  /// The number of columns in almost all terminals.
-  var columns: Int {
-    guard let scalar = unicodeScalars.first else { return 0 }
-    switch scalar.value {
-    case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
-      0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
-      return 2
-    default: return 1
-    }
-  }
-}
-
-extension String {
-  /// The number of columns in a terminal.
-  var columns: Int { reduce(0) { $0 + $1.columns } }
-
-  /// Truncates the text to the width, with an ellipsis if something is cut off.
-  func shortened(toColumns room: Int) -> String {
-    guard columns > room else { return self }
-    guard room > 0 else { return "" }
-    var used = 1
-    let start = prefix { letter in
-      used += letter.columns
-      return used <= room
-    }
-    return start + "…"
-  }
-
-  /// Pads the text with spaces.
-  func filled(toColumns room: Int) -> String { self + String(repeating: " ", count: max(0, room - columns)) }
 }

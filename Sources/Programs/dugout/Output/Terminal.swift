@@ -4,9 +4,26 @@ import Foundation
 
 enum Terminal {
   /// Ends the program if the output cannot be written, because the disk is full or the reader has exited.
-  static func print(_ text: String) {
+  static func print(_ text: String) { write(ShownText.sanitized(text) + "\n") }
+
+  private static let chunkBytes = 1 << 16
+
+  /// Prints lines for programs unchanged, unless a terminal shows them.
+  static func print(lines: [String]) {
+    let isShown = isatty(STDOUT_FILENO) == 1
+    var text = ""
+    for line in lines {
+      text += (isShown ? ShownText.sanitized(line) : line) + "\n"
+      guard text.utf8.count >= chunkBytes else { continue }
+      write(text)
+      text = ""
+    }
+    if !text.isEmpty { write(text) }
+  }
+
+  private static func write(_ text: String) {
     do {
-      try FileHandle.standardOutput.write(contentsOf: Data((ShownText.sanitized(text) + "\n").utf8))
+      try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     } catch {
       printToStandardError("dugout: the output could not be written: \(error.localizedDescription)")
       exit(ExitCode.inputOutput.rawValue)

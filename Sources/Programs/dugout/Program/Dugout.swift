@@ -6,7 +6,8 @@ import Foundation
 struct Dugout {
   static let commands: [any Command.Type] = [
     QuickstartCommand.self, ShellCommand.self, ListCommand.self, GetCommand.self, SetCommand.self,
-    DeleteCommand.self, QueryCommand.self, ExplainCommand.self, IndexCommand.self, ImportCommand.self,
+    UpdateCommand.self, DeleteCommand.self, QueryCommand.self, ExplainCommand.self, IndexCommand.self,
+    ImportCommand.self,
     ExportCommand.self, WatchCommand.self, StatCommand.self, CheckCommand.self, BackupCommand.self,
     RestoreCommand.self, CompactCommand.self, SalvageCommand.self, BenchCommand.self, CompletionsCommand.self,
     ManCommand.self,

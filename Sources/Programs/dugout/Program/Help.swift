@@ -14,7 +14,7 @@ enum Help {
     (.ok, "done"),
     (
       .checkFailed,
-      "a check failed, a salvage lost something or may have, a backup has documents that cannot be decoded, what was requested does not exist, the store does not allow it, or Ctrl-C ended an import, an export or a bench"
+      "a check failed, a salvage lost something or may have, a backup has documents that cannot be decoded, what was requested does not exist, the store does not allow it, or Ctrl-C ended an import, an export or a bench, an update or a deletion, or its question was answered with no"
     ),
     (.usage, "wrong usage"),
     (
