@@ -12,7 +12,7 @@ import Testing
     let promised = [
       "quickstart", "shell", "ls", "get", "set", "delete", "query", "explain", "index", "import", "export",
       "watch",
-      "stat", "check", "backup", "restore", "compact", "salvage", "bench", "completions", "man",
+      "stat", "check", "backup", "restore", "diff", "compact", "salvage", "bench", "completions", "man",
     ]
     #expect(Dugout.commands.map { $0.name } == promised)
   }

@@ -54,7 +54,7 @@ enum ShellCommand: Command {
       do {
         if try await session.run(line) == .ends { return }
       } catch let failure as CommandFailure {
-        Terminal.printToStandardError(failure.message)
+        if !failure.message.isEmpty { Terminal.printToStandardError(failure.message) }
       }
     }
   }
@@ -71,7 +71,9 @@ enum ShellCommand: Command {
         guard let line = try input.next() else { return }
         if try await session.run(line) == .ends { return }
       } catch let failure as CommandFailure {
-        throw CommandFailure(code: failure.code, message: "line \(number): \(failure.message)")
+        let message =
+          failure.message.isEmpty ? "the command ended with code \(failure.code.rawValue)." : failure.message
+        throw CommandFailure(code: failure.code, message: "line \(number): \(message)")
       }
     }
   }

@@ -33,7 +33,8 @@ enum ExitCode: Int32 {
   case inputOutput = 74
 }
 
-/// A failed command: the message for the user and the exit code.
+/// A failed command: the message for the user and the exit code. An empty message is not printed, because the
+/// output has said all.
 struct CommandFailure: Error {
   var code: ExitCode
   var message: String

@@ -8,7 +8,8 @@ struct Dugout {
     QuickstartCommand.self, ShellCommand.self, ListCommand.self, GetCommand.self, SetCommand.self,
     DeleteCommand.self, QueryCommand.self, ExplainCommand.self, IndexCommand.self, ImportCommand.self,
     ExportCommand.self, WatchCommand.self, StatCommand.self, CheckCommand.self, BackupCommand.self,
-    RestoreCommand.self, CompactCommand.self, SalvageCommand.self, BenchCommand.self, CompletionsCommand.self,
+    RestoreCommand.self, DiffCommand.self, CompactCommand.self, SalvageCommand.self, BenchCommand.self,
+    CompletionsCommand.self,
     ManCommand.self,
   ]
 
@@ -62,6 +63,7 @@ struct Dugout {
 
   private static func unknown(_ name: String) -> ExitCode {
     let near = commands.map { $0.name }.first { Wording.areOneTypoApart($0, name) }
+      guard !failure.message.isEmpty else { return failure.code }
     let guess = near.map { "Did you mean \($0)? " } ?? ""
     Terminal.printToStandardError(
       "dugout: there is no command \"\(name)\". \(guess)\"dugout --help\" lists them.")

@@ -46,6 +46,13 @@ enum StoreAccess {
     try store.isClientCache()
   }
 
+  /// Opens a second store for reading, also in the shell.
+  static func withOtherStore<Result>(
+    _ directory: String, _ body: (DocumentStore) throws(DocumentStoreError) -> Result
+  ) throws -> Result {
+    try $session.withValue(nil) { try withStore(directory, readOnly: true, body) }
+  }
+
   /// Refuses direct writes to a cache. They bypass the queue, so the remote would never receive them, and the
   /// cache would treat the written documents as the remote's state.
   private static func refuseCache(_ store: DocumentStore) throws(DocumentStoreError) {
