@@ -22,6 +22,72 @@ import Testing
     #expect(StoreAccess.exitCode(for: error).rawValue == code)
   }
 
+  // MARK: The table
+
+  /// The program, the guide and the errors have the same table.
+  @Test func theGuideHasTheTableOfTheProgram() throws {
+    let guide = try String(
+      contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("docs/guides/operating.md"), encoding: .utf8)
+    let section = try #require(guide.components(separatedBy: "## Exit codes\n").last)
+    let rows = section.matches(of: #/\n\| (\d+) \| (.+) \|/#).map { row in
+      let plain = row.2.replacing(#/\[([^\]]+)\]\([^)]+\)/#) { String($0.1) }.replacing("`", with: "")
+      return "\(row.1) \(plain)"
+    }
+    #expect(rows == HelpTopic.codes.map { "\($0.code.rawValue) \($0.meaning)" })
+    let page = try Program("dugout").run("help", "exit-codes")
+    #expect(
+      page.status == 0 && HelpTopic.codes.allSatisfy { page.output.contains("\n  \($0.code.rawValue) ") })
+  }
+
+  /// Each sentence of the table, as far as a command can cause it here.
+  @Test func everyCodeOfTheTableOccurs() throws {
+    let dugout = Program("dugout")
+    let folder = try TemporaryFolder()
+    let (store, other, newer) = (folder.path + "/store", folder.path + "/other", folder.path + "/newer")
+    let bad = folder.path + "/bad.jsonl"
+    for path in [store, other, newer] {
+      try #require(try dugout.run("set", path, "users/ada", "{age: 36}").status == 0)
+    }
+    try #require(try dugout.run("set", other, "users/bob", "{}").status == 0)
+    try Data("no document".utf8).write(to: URL(fileURLWithPath: bad))
+    var manifest = try Data(contentsOf: URL(fileURLWithPath: newer + "/MANIFEST"))
+    // The version of the format, and a checksum of it that is right, are written by a newer release only, so the
+    // manifest is damaged here.
+    manifest[8] = 200
+    try manifest.write(to: URL(fileURLWithPath: newer + "/MANIFEST"))
+    let cases: [(arguments: [String], code: Int32)] = [
+      (["get", store, "users/ada"], 0), (["diff", store, store], 0), (["help"], 0),
+      (["get", store, "users/none"], 1), (["diff", store, other], 1), (["check", newer], 1),
+      ([], 2), (["nonsense"], 2), (["get", store, "users"], 2), (["query", store, "users where"], 2),
+      (["ls", store, "--nonsense"], 2), (["ls", store, "--limit", "0"], 2), (["get"], 2),
+      (["get", newer, "users/ada"], 65), (["import", store, bad], 65),
+      (["get", folder.path + "/none", "users/ada"], 69), (["restore", store, other], 69),
+      (["backup", store, other], 69), (["diff", store, folder.path + "/none"], 69),
+      (["export", store, folder.path + "/none/file"], 74), (["import", store, folder.path + "/none"], 74),
+    ]
+    var wrong: [String] = []
+    for (arguments, code) in cases {
+      let outcome = try dugout.run(arguments)
+      if outcome.status != code { wrong.append("\(arguments): \(outcome.status) \(outcome.complaint)") }
+    }
+    #expect(wrong == [])
+    let limited = try dugout.run(["ls", store], environment: ["DUGOUT_MEMORY_BUDGET": "nonsense"])
+    #expect(limited.status == 2, "\(limited.complaint)")
+  }
+
+  @Test func errorsThatNoCommandTranslatesHaveACode() throws {
+    let missing = try #require(
+      thrown { _ = try String(contentsOfFile: "/there/is/no/file", encoding: .utf8) })
+    #expect(Dugout.code(of: missing) == .inputOutput)
+    #expect(Dugout.code(of: DocumentStoreError.notFound("it")) == .checkFailed)
+    let path = try #require(thrown { _ = try DocumentPath(["users"]) })
+    #expect(Dugout.code(of: path) == .usage)
+    #expect(Dugout.code(of: CancellationError()) == .checkFailed)
+  }
+
+  // MARK: Messages
+
   private func message(_ error: DocumentStoreError, _ file: String, _ code: Int32) -> String {
     var evidence = StorageEvidence(message: "open of \(file) failed: that is so (error \(code))")
     (evidence.file, evidence.code) = (file, code)

@@ -60,7 +60,7 @@ import Testing
 
   /// Prefixes of commands that are not run, because they need a build, leave the page's folder, or need an
   /// optional program.
-  private static let others = ["swift run ", "swift build ", "sudo install ", "alias ", "firebase "]
+  private static let others = ["swift run ", "swift build ", "sudo install ", "alias ", "firebase ", "jq "]
 
   private static let sqlite = ["/usr/bin/sqlite3", "/bin/sqlite3", "/usr/local/bin/sqlite3"].first {
     FileManager.default.isExecutableFile(atPath: $0)
@@ -118,12 +118,30 @@ import Testing
           wrong.append("\(script)\n\(outcome.status)\n\(outcome.output)\(outcome.complaint)")
         }
         commands += lines.count
+      } else if fence.language == "console" {
+        wrong += try differences(in: fence.lines, in: folder, dugout)
+        commands += fence.lines.count
       } else if fence.lines.contains(where: { $0.hasPrefix("dugout> ") }) {
         try talk(fence.lines, in: folder + "/data", dugout)
         commands += fence.lines.count
       }
     }
     #expect(commands > 1)
+  }
+
+  /// Runs the lines that begin with a dollar sign, and returns those whose output is not that of the page.
+  private func differences(in lines: [String], in folder: String, _ dugout: Program) throws -> [String] {
+    var wrong: [String] = []
+    var rest = lines[...]
+    while let line = rest.popFirst() {
+      let expected = rest.prefix { !$0.hasPrefix("$ ") }
+      rest = rest.dropFirst(expected.count)
+      let outcome = try run(String(line.dropFirst(2)), in: folder, dugout)
+      // Blank lines of a page are not in its fences.
+      let shown = outcome.output.split(separator: "\n").map(String.init)
+      if shown != Array(expected) { wrong.append("\(line)\n\(outcome.output)\(outcome.complaint)") }
+    }
+    return wrong
   }
 
   /// Types lines into the shell and expects its output in order.
@@ -166,7 +184,7 @@ import Testing
           fences.append(fence)
           open = nil
         } else {
-          open?.lines.append(fence.language == "text" ? String(line) : trimmed)
+          open?.lines.append(["text", "console"].contains(fence.language) ? String(line) : trimmed)
         }
       } else if trimmed.hasPrefix("```") {
         open = Fence(language: String(trimmed.dropFirst(3)), heading: heading)

@@ -13,14 +13,13 @@ import Testing
       "quickstart", "shell", "ls", "get", "set", "update", "delete", "query", "explain", "index", "import",
       "export",
       "watch",
-      "stat", "check", "backup", "restore", "compact", "salvage", "bench", "completions", "man",
+      "stat", "check", "backup", "restore", "diff", "compact", "salvage", "bench", "completions", "man",
     ]
     #expect(Dugout.commands.map { $0.name } == promised)
   }
 
-  @Test func theOverviewListsEveryCommandAndEveryExitCode() throws {
-    let parts: [String] =
-      Dugout.commands.flatMap { ["  \($0.name) ", $0.summary] } + [0, 1, 2, 65, 69, 74].map { "\n  \($0) " }
+  @Test func theOverviewListsEveryCommandAndTopic() throws {
+    let parts = Dugout.commands.map { " \($0.name) " } + HelpTopic.allCases.map(\.rawValue)
     var wrong: [String] = []
     for outcome in [try dugout.run("--help"), try dugout.run("-h"), try dugout.run("help")] {
       if outcome.status != 0 { wrong.append("status \(outcome.status)") }
@@ -29,6 +28,18 @@ import Testing
     #expect(wrong == [])
     let nothing = try dugout.run([])
     #expect(nothing.status == 2 && nothing.output.contains("Usage: dugout COMMAND"))
+    #expect(
+      CommandGroup.all(of: Dugout.commands.map { $0.name }).map(\.title) == ["start", "documents", "stores"])
+    #expect(Help.overview(Dugout.commands + [UngroupedCommand.self]).contains("\nmore       ungrouped\n"))
+  }
+
+  private enum UngroupedCommand: Command {
+    static let name = "ungrouped"
+    static let summary = "A command that no group lists"
+    static let usage = ""
+    static let options: [(option: String, meaning: String)] = []
+    static let positional = 0...0
+    static func run(_ arguments: Arguments) async throws {}
   }
 
   @Test(arguments: Dugout.commands.map { $0.name })
@@ -37,21 +48,84 @@ import Testing
     let page = try dugout.run(name, "--help")
     #expect(page.status == 0 && page.complaint.isEmpty)
     #expect(page.output.hasPrefix(command.summary + "\n\nUsage: dugout \(name)"))
-    let parts: [String] = command.options.flatMap { ["  \($0.option)", $0.meaning] } + command.notes
-    #expect(parts.filter { !$0.isEmpty && !page.output.contains($0) } == [], "\(page.output)")
+    let words = Self.words(page.output)
+    let parts: [String] = command.options.flatMap { [$0.option, $0.meaning] } + command.notes
+    // The continuation of a long example ends with a backslash.
+    #expect(parts.filter { !$0.isEmpty && !words.contains(Self.words($0)) } == [], "\(page.output)")
     #expect(try dugout.run("help", name).output == page.output)
     #expect(try dugout.run(name, "-h").output == page.output)
   }
 
-  /// Each line fits on a screen of 120 columns.
-  @Test func noHelpPageLineIsTooLong() {
-    var wrong: [String] = []
-    for command in Dugout.commands {
-      for line in Help.page(command).split(separator: "\n") where line.count > 120 {
-        wrong.append("\(command.name): \(line)")
+  /// The text with single blanks in place of all blanks and line ends.
+  private static func words(_ text: String) -> String {
+    text.replacing(" \\\n", with: " ").split(whereSeparator: \.isWhitespace).joined(separator: " ")
+  }
+
+  // MARK: The width
+
+  /// All help texts at a width: the overview, the topics, and the pages of the command line and of the shell.
+  private func texts(width: Int) -> [(name: String, text: String)] {
+    [
+      ("overview", Help.overview(Dugout.commands, width: width)),
+      ("shell", ShellSession.overview(width: width)),
+    ]
+      + HelpTopic.allCases.map { ($0.rawValue, $0.page(width: width)) }
+      + Dugout.commands.map { ($0.name, Help.page($0, width: width)) }
+      + ShellSession.commands.map { command in
+        ("\(command.name) in the shell", ShellSession.page(command, width: width))
       }
+  }
+
+  @Test(arguments: [80, 100, 132]) func noHelpLineIsWiderThanTheTerminal(width: Int) {
+    var wrong: [String] = []
+    for (name, text) in texts(width: width) {
+      for line in text.split(separator: "\n") where line.count > width { wrong.append("\(name): \(line)") }
     }
     #expect(wrong == [])
+  }
+
+  @Test func theOverviewFitsOnAScreen() {
+    let lines = Help.overview(Dugout.commands, width: 80).split(
+      separator: "\n", omittingEmptySubsequences: false)
+    #expect(lines.count <= 24, "\(lines.joined(separator: "\n"))")
+    let briefs = CommandGroup.all(of: Dugout.commands.map { $0.name }).flatMap(\.entries).map(\.brief)
+    #expect(briefs.filter { $0.isEmpty || $0.count > CommandGroup.briefColumnsMax } == [])
+  }
+
+  @Test func helpIsFilledToTheWidthOfTheTerminalOrToCOLUMNS() throws {
+    func longest(_ environment: [String: String]) throws -> Int {
+      let page = try dugout.run(["salvage", "--help"], environment: environment).output
+      return page.split(separator: "\n").map(\.count).max() ?? 0
+    }
+    #expect(try (71...80).contains(longest(["COLUMNS": ""])))
+    #expect(try (111...120).contains(longest(["COLUMNS": "120"])))
+    #expect(try (31...40).contains(longest(["COLUMNS": "1"])))
+    let terminal = try PseudoTerminal(columns: 150)
+    let process = try terminal.start(dugout.path, ["salvage", "--help"], ["COLUMNS": ""])
+    let shown = try terminal.rest(of: process).split(whereSeparator: \.isNewline).map(\.count).max() ?? 0
+    #expect((141...150).contains(shown))
+  }
+
+  @Test func textIsFilledAndExamplesStayUsable() {
+    #expect(
+      FilledText.lines(["one two", "three four", "", "five"], width: 11)
+        == ["one two", "three four", "", "five"])
+    #expect(FilledText.lines(["one two", "three"], width: 13) == ["one two three"])
+    #expect(FilledText.lines(["a", "  kept as it is", "b"], width: 20) == ["a", "  kept as it is", "b"])
+    // The second column stays a column.
+    #expect(
+      FilledText.lines(["  left   right side, and more"], width: 20)
+        == ["  left   right side,", "         and more"])
+    #expect(
+      FilledText.lines(["  dugout set data users/ada --merge"], width: 26)
+        == ["  dugout set data \\", "      users/ada --merge"])
+    #expect(
+      FilledText.lines(["  dugout query data 'users where age > 1'"], width: 32)
+        == ["  dugout query data 'users", "      where age > 1'"])
+    #expect(
+      FilledText.wrappedUsage("DIR [--limit N] [--json]", width: 24, start: "Usage: ")
+        == ["Usage: DIR [--limit N]", "       [--json]"])
+    #expect(FilledText.lines(["averylongword"], width: 5) == ["averylongword"])
   }
 
   /// The usage of each command names exactly the command's existing options.
@@ -93,9 +167,8 @@ import Testing
         wrong.append("\(name): \(examples)")
       }
     }
-    #expect(try dugout.run("--help").output.contains("Ctrl-C ended an import, an export or a bench"))
     for name in ["check", "stat", "salvage"] {
-      if try !dugout.run(name, "--help").output.contains("A record is a document, or what") {
+      if try !Self.words(dugout.run(name, "--help").output).contains("A record is a document, or what") {
         wrong.append("\(name): record")
       }
     }
@@ -165,13 +238,14 @@ import Testing
   @Test(.enabled(if: bash != nil, "needs bash")) func bashCompletionOffersCommandsOptionsAndFiles() throws {
     #expect(try offers(["dugout", "qu"]) == ["quickstart", "query"])
     #expect(try offers(["dugout", "help", "sal"]) == ["salvage"])
+    #expect(try offers(["dugout", "help", "exi"]) == ["exit-codes"])
     #expect(
       try Set(offers(["dugout", "query", "data", "users", "--"])) == [
         "--fields", "--offset", "--count", "--sum", "--average", "--csv", "--json", "--help",
       ])
     #expect(
       try Set(offers(["dugout", "set", "data", "users/ada", "--"])) == [
-        "--merge", "--delete", "--increment", "--json", "--help",
+        "--merge", "--delete", "--increment", "--json", "--create", "--help",
       ])
     #expect(try offers(["dugout", "index", "cr"]) == ["create"])
     #expect(try offers(["dugout", "completions", ""]) == ["bash", "zsh", "fish"])

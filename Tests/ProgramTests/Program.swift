@@ -81,7 +81,10 @@ struct TemporaryFolder: ~Copyable {
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
   }
 
-  deinit { try? FileManager.default.removeItem(at: url) }
+  /// Also removes the report of a salvage, which is next to the store.
+  deinit {
+    for path in [url.path, url.path + ".lost.jsonl"] { try? FileManager.default.removeItem(atPath: path) }
+  }
 }
 
 extension TemporaryFolder {

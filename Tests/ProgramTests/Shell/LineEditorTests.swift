@@ -39,7 +39,9 @@ import Testing
     for key in keys(text) {
       _ = editor.take(key) { typed in
         let word = typed.split(separator: " ", omittingEmptySubsequences: false).last ?? ""
-        return Completion(replaced: word.count, candidates: candidates.filter { $0.hasPrefix(word) })
+        let found = candidates.filter { $0.hasPrefix(word) }
+        return Completion(
+          replaced: word.count, candidates: found.map { Completion.Candidate(text: $0, kind: .documents) })
       }
     }
     var letters = editor.letters
@@ -66,14 +68,68 @@ import Testing
     #expect(line("new\u{1B}[A\u{1B}[A\u{1B}[B\u{1B}[B\u{1B}[B", history: ["one", "two"]) == "new|")
   }
 
+  private static let two = ["ua", "ub"].map { Completion.Candidate(text: $0, kind: .documents) }
+
   @Test func tabCompletesTheCommonPrefix() {
     #expect(line("get us\t", ["users/ada", "users/bob"]) == "get users/|")
-    #expect(line("get users/a\t", ["users/ada", "users/bob"]) == "get users/ada|")
     #expect(line("get x\t", ["users/ada"]) == "get x|")
     var editor = LineEditor()
     for key in keys("u") { _ = editor.take(key) { _ in Completion(replaced: 0, candidates: []) } }
-    let outcome = editor.take(.tab) { _ in Completion(replaced: 1, candidates: ["ua", "ub"]) }
-    #expect(outcome == .candidates(["ua", "ub"]))
+    let completion = Completion(replaced: 1, candidates: Self.two)
+    #expect(editor.take(.tab) { _ in completion } == .candidates(completion))
+  }
+
+  /// Regression: with more candidates than the list holds, the common prefix of the first ones was inserted.
+  @Test func aPrefixOfSomeCandidatesIsNotInserted() {
+    var editor = LineEditor()
+    let completion = Completion(replaced: 0, candidates: Self.two, isTruncated: true)
+    #expect(editor.take(.tab) { _ in completion } == .candidates(completion))
+    #expect(editor.text == "")
+  }
+
+  @Test func aCompleteWordIsFollowedByABlank() {
+    #expect(line("get users/a\t", ["users/ada", "users/bob"]) == "get users/ada |")
+    #expect(line("get users/ada\t", ["users/ada"]) == "get users/ada |")
+    // The cursor moves behind a blank that is there.
+    #expect(line("get users/a x\u{1B}[D\u{1B}[D\t", ["users/ada"]) == "get users/ada |x")
+    // A path that continues replaces the blank.
+    #expect(line("get users/a\t/p", ["users/ada"]) == "get users/ada/p|")
+    #expect(line("get users/a\t\u{1B}[D\u{1B}[C/p", ["users/ada"]) == "get users/ada /p|")
+    #expect(line("get users/a\tx/", ["users/ada"]) == "get users/ada x/|")
+  }
+
+  // MARK: Search in the history
+
+  private static let history = ["get users/ada", "ls users", "get users/bob", "ls users"]
+
+  @Test func controlRSearchesTheHistoryBackward() {
+    #expect(line("new\u{12}get", history: Self.history) == "|get users/bob")
+    #expect(line("new\u{12}get\u{12}", history: Self.history) == "|get users/ada")
+    // An equal line is not shown twice.
+    #expect(line("\u{12}users\u{12}\u{12}", history: Self.history) == "ls |users")
+    #expect(line("\u{12}users\u{12}", history: ["ls users", "ls users"]) == "ls |users")
+    #expect(line("\u{12}bobx\u{7F}\u{7F}", history: Self.history) == "get users/|bob")
+    // Any other key continues with the line that was found.
+    #expect(line("\u{12}ada\u{5}!", history: Self.history) == "get users/ada!|")
+    #expect(line("\u{12}ada\u{1B}[A", history: Self.history) == "get users/|ada")
+    #expect(line("\u{12}ada\u{1B}[B", history: Self.history) == "ls users|")
+    #expect(line("new\u{12}ada\u{7}", history: Self.history) == "new|")
+    #expect(line("new\u{12}\u{1}", history: []) == "|new")
+  }
+
+  @Test func theSearchShowsItsTextAndWhetherItFailed() {
+    var editor = LineEditor(history: Self.history)
+    let none = { (_: String) in Completion(replaced: 0, candidates: []) }
+    var prompts: [String?] = []
+    for key in keys("\u{12}bo") {
+      _ = editor.take(key, completing: none)
+      prompts.append(editor.searchPrompt)
+    }
+    #expect(prompts == ["(reverse-i-search)`': ", "(reverse-i-search)`b': ", "(reverse-i-search)`bo': "])
+    _ = editor.take(.letter("z"), completing: none)
+    #expect(editor.searchPrompt == "(failed reverse-i-search)`boz': " && editor.text == "get users/bob")
+    #expect(editor.take(.enter, completing: none) == .done("get users/bob"))
+    #expect(editor.searchPrompt == nil)
   }
 
   @Test func aLineEndsByEnterCancelOrEndOfInput() {

@@ -100,10 +100,14 @@ import Testing
 
   // MARK: Completion
 
-  private func candidates(_ text: String, _ path: String) throws -> [String] {
+  private func completion(_ text: String, _ path: String) throws -> Completion {
     let store = try DocumentStore.open(path)
     defer { try? store.close() }
-    return ShellCompleter(store: store).completion(text).candidates
+    return ShellCompleter(store: store).completion(text)
+  }
+
+  private func candidates(_ text: String, _ path: String) throws -> [String] {
+    try completion(text, path).candidates.map(\.text)
   }
 
   @Test func commandsOptionsPathsAndFieldsAreCompleted() throws {
@@ -117,7 +121,7 @@ import Testing
         try store.commit([.set(DocumentPath(path), StoredMap(fields.map { ($0, .integer(1)) }))])
       }
     }
-    #expect(try candidates("qu", folder.path) == ["query "])
+    #expect(try candidates("qu", folder.path) == ["query"])
     #expect(try candidates("get ", folder.path) == ["rooms", "users"])
     #expect(try candidates("get users/ad", folder.path) == ["users/ada", "users/adam"])
     #expect(try candidates("get users/ada/", folder.path) == ["users/ada/posts"])
@@ -125,6 +129,7 @@ import Testing
     #expect(try candidates("query users where a", folder.path) == ["age", "and", "asc"])
     #expect(try candidates("query group posts where li", folder.path) == ["likes", "limit"])
     #expect(try candidates("watch users wh", folder.path) == ["where"])
+    #expect(try candidates("query users where (ag", folder.path) == ["age"])
     #expect(try candidates("query rooms where `", folder.path) == ["`topic of it`"])
     #expect(try candidates("query users --c", folder.path) == ["--count", "--csv"])
     #expect(try candidates("set users/ada --d", folder.path) == ["--delete"])
@@ -133,6 +138,9 @@ import Testing
     #expect(try candidates("index create us", folder.path) == ["users"])
     #expect(try candidates("index create users n", folder.path) == ["name"])
     #expect(try candidates("help unw", folder.path) == ["unwatch"])
+    #expect(try candidates("help exit-", folder.path) == ["exit-codes"])
+    #expect(try candidates("diff other us", folder.path) == ["users"])
+    #expect(try candidates("delete --query users where ag", folder.path) == ["age"])
     #expect(try candidates("get no/such/thing/at/all", folder.path) == [])
     try folder.changeStore { store in
       try store.commit([.set(DocumentPath(["version", "1", "user", "ada"]), StoredMap())])
@@ -143,6 +151,85 @@ import Testing
       if found != ["version/1/user"] { wrong.append("\(text): \(found)") }
     }
     #expect(wrong == [])
+  }
+
+  @Test func pathsOfMapsAreCompleted() throws {
+    let folder = try TemporaryFolder()
+    let geo = StoredValue.map(StoredMap([("lat", .integer(1)), ("a b", .integer(2))]))
+    let address = StoredValue.map(StoredMap([("city", .string("Paris")), ("geo", geo)]))
+    try folder.changeStore { store in
+      try store.commit([
+        .set(DocumentPath(["users", "ada"]), StoredMap([("address", address), ("age", .integer(36))]))
+      ])
+    }
+    #expect(try candidates("query users where a", folder.path) == ["address", "age", "and", "asc"])
+    let inside = ["address", "address.city", "address.geo"]
+    #expect(try candidates("query users where address", folder.path) == inside)
+    #expect(try candidates("query users where address.g", folder.path) == ["address.geo"])
+    #expect(
+      try candidates("query users where address.geo.", folder.path) == [
+        "address.geo.`a b`", "address.geo.lat",
+      ])
+    #expect(try candidates("set users/ada --delete address.c", folder.path) == ["address.city"])
+    #expect(try candidates("index create users address.c", folder.path) == ["address.city"])
+  }
+
+  @Test func aCandidateSaysWhatFollowsIt() throws {
+    let folder = try TemporaryFolder()
+    let map = StoredValue.map(StoredMap([("x", .integer(1))]))
+    try folder.changeStore { store in
+      try store.commit([
+        .set(DocumentPath(["users", "ada"]), StoredMap([("age", .integer(36)), ("map", map)]))
+      ])
+    }
+    var found: [String] = []
+    for text in [
+      "qu", "ls u", "get u", "set u", "delete u", "delete --query u", "query u", "get users/a",
+      "query users --c",
+      "query users where ag", "query users where ma", "set users/ada --increment ag",
+      "set users/ada --delete ag",
+    ] {
+      let candidates = try completion(text, folder.path).candidates
+      found.append(candidates.map { $0.text + $0.suffix }.joined(separator: ","))
+    }
+    #expect(
+      found == [
+        "query ", "users ", "users/", "users/", "users/", "users ", "users ", "users/ada ", "--count ",
+        "age ",
+        "map", "age=", "age ",
+      ])
+  }
+
+  @Test func suggestionsAreGroupedByKind() throws {
+    let folder = try TemporaryFolder()
+    try folder.changeStore { store in
+      try store.commit([.set(DocumentPath(["users", "ada"]), StoredMap([("age", .integer(36))]))])
+    }
+    let mixed = try completion("query users where a", folder.path)
+    #expect(
+      ShellConsole.list(mixed, width: 80) == "fields    age\nkeywords  and  asc")
+    #expect(
+      ShellConsole.list(try completion("delete --", folder.path), width: 80) == "--help   --json   --query")
+    // Rows of a group are aligned.
+    let words = ["one", "two", "three"].map { Completion.Candidate(text: $0, kind: .fields) }
+    let command = Completion.Candidate(text: "go", kind: .commands)
+    let narrow = Completion(replaced: 0, candidates: [command] + words, isTruncated: true)
+    #expect(
+      ShellConsole.list(narrow, width: 24)
+        == "commands  go\nfields    one    two\n          three\nand more")
+  }
+
+  /// Regression: only the first hundred documents were completed, and their common prefix was inserted although
+  /// other documents do not have it.
+  @Test func aLongListOfDocumentsIsMarkedAsPart() throws {
+    let folder = try TemporaryFolder()
+    try folder.changeStore { store in
+      for number in 100..<300 {
+        try store.commit([.set(DocumentPath(["users", "u\(number)"]), StoredMap())])
+      }
+    }
+    let completion = try completion("get users/", folder.path)
+    #expect(completion.isTruncated && completion.candidates.count == ShellCompleter.candidatesMax)
   }
 
   // MARK: At a terminal
@@ -157,7 +244,7 @@ import Testing
       dugout.path, ["shell", folder.path], ["DUGOUT_HISTORY": history, "TERM": "xterm"])
     try terminal.wait(for: "dugout> ")
     // Types "get users/ada" with two completions and a corrected mistake.
-    try terminal.type("gex\u{7F}t us\t/a\t\r")
+    try terminal.type("gex\u{7F}t us\ta\t\r")
     try terminal.wait(for: "name: \"Ada\"")
     try terminal.wait(for: "dugout> ")
     try terminal.type("nonsense\r")
@@ -168,6 +255,12 @@ import Testing
     try terminal.wait(for: "dugout> ")
     // Recalls the first line.
     try terminal.type("\u{1B}[A\u{1B}[A\u{1B}[A\r")
+    try terminal.wait(for: "name: \"Ada\"")
+    try terminal.wait(for: "dugout> ")
+    // Searches for the first line.
+    try terminal.type("\u{12}/a")
+    try terminal.wait(for: "(reverse-i-search)`/a': get users/ada")
+    try terminal.type("\r")
     try terminal.wait(for: "name: \"Ada\"")
     try terminal.wait(for: "dugout> ")
     try terminal.type("set users/bob {age: 1}\r")

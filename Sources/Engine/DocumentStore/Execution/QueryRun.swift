@@ -92,6 +92,23 @@ final class QueryRun {
     return (try documents(), skipped)
   }
 
+  /// The first documents of the result. The page ends at the limit of the query, or once its records have
+  /// `bytesMax` bytes. It has at least one document if there is one.
+  func page(bytesMax: Int) throws(DocumentStoreError) -> [PagedDocument] {
+    var found: [PagedDocument] = []
+    var bytes = 0
+    try forEachMatch { entry throws(DocumentStoreError) in
+      let count = entry.record.byteCount
+      try self.reserve(count * Self.decodedBytesPerByte + Self.bytesPerDocument)
+      let path = try self.path(of: entry)
+      let document = try? StoredDocument(path: path, record: entry.record, shapes: self.shapes)
+      found.append(PagedDocument(path: path, document: document, key: [UInt8](copying: entry.key)))
+      bytes += count
+      return bytes < bytesMax
+    }
+    return found
+  }
+
   /// The documents of the result as encoded records.
   func records() throws(DocumentStoreError) -> [DocumentRecord] {
     var found: [DocumentRecord] = []

@@ -22,6 +22,14 @@ extension DocumentStore {
     return found
   }
 
+  /// Reads the first documents of a query until their records have `bytesMax` bytes. A document whose record
+  /// cannot be decoded is in the page, too.
+  package func page(
+    _ query: StructuredQuery, bytesMax: Int
+  ) throws(DocumentStoreError) -> [PagedDocument] {
+    try run(query) { run throws(DocumentStoreError) in try run.page(bytesMax: bytesMax) }
+  }
+
   /// Whether a document exists, even if its record cannot be decoded.
   package func holdsDocument(at path: DocumentPath) throws(DocumentStoreError) -> Bool {
     try translatingErrors { () throws(ByteStoreError) in

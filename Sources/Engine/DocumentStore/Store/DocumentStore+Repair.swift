@@ -43,9 +43,11 @@ extension DocumentStore {
   /// store is left unchanged. A rebuilt store has no indexes; the report lists the indexes to declare again.
   ///
   /// Undecodable records are left out of the rebuilt store and listed in the report, even if their checksums
-  /// are valid. Afterwards, these records exist only in the original files.
+  /// are valid. Afterwards, these records exist only in the original files. `observer` learns what is lost
+  /// before anything is changed; keys of documents have paths, which `path(of:)` returns.
   package static func salvage(
-    _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil
+    _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil,
+    observer: SalvageObserver? = nil
   ) throws(DocumentStoreError) -> DocumentSalvageReport {
     var declared: [IndexDefinition]?
     let report = try translatingErrors { () throws(ByteStoreError) in
@@ -56,12 +58,17 @@ extension DocumentStore {
             declared = (declared ?? []) + found.filter { declared?.contains($0) != true }
           }
           return IndexSet.definitions(in: pages)
-        }, judge: RecordInspector(ShapeDictionary()), progress: progress)
+        }, judge: RecordInspector(ShapeDictionary()), progress: progress, observer: observer)
     }
     // A store that never needed a checkpoint has no indexes on disk.
     if declared == nil, report.checkpoint == .whole { declared = [] }
     return DocumentSalvageReport(bytes: report, declaredIndexes: declared)
   }
+}
+
+extension SalvageLoss {
+  /// The path of a document by its key; nil for the key of another record.
+  package static func path(of key: [UInt8]) -> DocumentPath? { DocumentKey.decode(key) }
 }
 
 /// The result of salvaging a document store.
@@ -188,6 +195,13 @@ private final class RecordInspector: EntryJudge {
     try report { inspector throws(ByteStoreError) in
       try check { key, value in inspector.problem(of: key, value) }
     }
+  }
+
+  func forEachKey(
+    in pages: SalvagePages, _ body: (_ key: [UInt8], _ ordinal: UInt32) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) -> [UnreadableKeys] {
+    var names = CheckpointNames(pages)
+    return try names.forEach(body)
   }
 
   func brokenDefinition(_ key: RawSpan, _ value: RawSpan) -> String? {

@@ -63,7 +63,7 @@ package struct ObjectPath: Hashable, Sendable {
   }
 
   /// The object that a document describes; nil for other documents.
-  init?(_ path: DocumentPath) {
+  package init?(_ path: DocumentPath) {
     let segments = path.segments
     guard segments.count == 4, segments[0] == ReservedPath.buckets, segments[2] == ReservedPath.objects,
       let bucket = ShiftedText.text(ofID: segments[1]), let name = ObjectName(id: segments[3])

@@ -150,7 +150,7 @@ extension StoredObject {
   }
 
   /// Nil if the document is not a valid object record.
-  init?(_ document: StoredDocument) {
+  package init?(_ document: StoredDocument) {
     guard let path = ObjectPath(document.path) else { return nil }
     self.init(at: path, document.fields)
   }

@@ -79,6 +79,20 @@ struct CheckpointSource {
     }
   }
 
+  /// The payload of one page of a region; nil if the page is damaged.
+  func payload(_ region: CheckpointRegion, page: Int) throws(ByteStoreError) -> [UInt8]? {
+    guard let start = header.offset(of: region), page >= 0, page < header.pages(of: region) else {
+      return nil
+    }
+    let pageBytes = UInt64(CheckpointFormat.pageBytes)
+    let (offset, isTooLarge) = start.addingReportingOverflow(UInt64(page) * pageBytes)
+    guard !isTooLarge, let bytes = try file.read(CheckpointFormat.pageBytes, at: offset),
+      bytes.count == CheckpointFormat.pageBytes,
+      self.region(of: bytes.rawSpan, Int(offset / pageBytes)) == region
+    else { return nil }
+    return Array(bytes[..<CheckpointFormat.payloadBytes])
+  }
+
   /// The payload of each page of a region; nil for a damaged page.
   func payloads(_ region: CheckpointRegion) throws(ByteStoreError) -> [[UInt8]?] {
     guard let start = header.offset(of: region) else { return [] }

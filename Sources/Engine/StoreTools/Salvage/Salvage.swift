@@ -9,7 +9,8 @@
 //                (SalvageCheckpoint)
 //   6. table     add entries, then commits; remove definitions that the upper layer cannot decode; then
 //                add missing entries from the contexts of logs and from checkpoints (SalvageKeyDirectory)
-//   7. judge     remove entries that the upper layer cannot decode
+//   7. judge     remove entries that the upper layer cannot decode, and report what is lost
+//                (SalvageLosses)
 //   8. write     write segments, a checkpoint and a manifest of a new store, with salvaged names
 //   9. switch    quarantine the originals, and rename the new files (SalvageDirectory)
 //
@@ -25,15 +26,18 @@ extension ByteStore {
   ///
   /// `restore` returns entries that must exist, from the data that the upper layer keeps in a checkpoint.
   /// Those entries whose keys are missing are added. `judge` decides which entries cannot be decoded.
-  /// Undecodable entries are left out, and a store that contains any of them is not healthy.
+  /// Undecodable entries are left out, and a store that contains any of them is not healthy. `observer` learns
+  /// what is lost before anything is changed.
   package static func salvage(
     _ path: String, platform: Platform = .real, restore: @escaping SalvageRestore = { _ in [] },
-    judge: (any EntryJudge)? = nil, progress: ((CheckProgress) -> Void)? = nil
+    judge: (any EntryJudge)? = nil, progress: ((CheckProgress) -> Void)? = nil,
+    observer: SalvageObserver? = nil
   ) throws(ByteStoreError) -> SalvageReport {
     let directory = try openStoreDirectory(path, platform)
     let lock = try takeLockForRepair(of: directory)
     defer { lock.release() }
-    var salvage = Salvage(directory, lock, platform: platform, restore: restore, judge: judge, progress)
+    var salvage = Salvage(
+      directory, lock, platform: platform, restore: restore, judge: judge, observer: observer, progress)
     return try salvage.run()
   }
 }
@@ -54,6 +58,12 @@ package protocol EntryJudge: AnyObject {
   func undecodable(
     _ forEach: (_ body: (_ key: RawSpan, _ value: RawSpan) -> Void) throws(ByteStoreError) -> Void
   ) throws(ByteStoreError) -> [(key: [UInt8], name: String)]
+
+  /// Passes the keys that a checkpoint names to `body`, each with its ordinal. Returns the keys on unreadable
+  /// pages.
+  func forEachKey(
+    in pages: SalvagePages, _ body: (_ key: [UInt8], _ ordinal: UInt32) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) -> [UnreadableKeys]
 }
 
 struct Salvage {
@@ -62,12 +72,15 @@ struct Salvage {
   private let platform: Platform
   private let restore: SalvageRestore
   private let judge: (any EntryJudge)?
+  private let observer: SalvageObserver?
   private let progress: ((CheckProgress) -> Void)?
 
   init(
     _ directory: any OpenDirectory, _ lock: any DirectoryLock, platform: Platform,
-    restore: @escaping SalvageRestore, judge: (any EntryJudge)?, _ progress: ((CheckProgress) -> Void)?
+    restore: @escaping SalvageRestore, judge: (any EntryJudge)?, observer: SalvageObserver?,
+    _ progress: ((CheckProgress) -> Void)?
   ) {
+    self.observer = observer
     self.directory = directory
     self.lock = lock
     self.platform = platform
@@ -173,8 +186,9 @@ struct Salvage {
     if judge == nil, chosen.isEmpty, sources.isKnownToHaveNoCheckpoint { report.checkpoint = .whole }
     var done: UInt64 = 0
     let total = sources.segments.reduce(0) { $0 + $1.file.size }
-    var table = SalvageKeyDirectory(sources, judge, report: report, directory: directory, platform: platform)
-    { file, bytes in
+    var table = SalvageKeyDirectory(
+      sources, judge, report: report, directory: directory, platform: platform, observer: observer
+    ) { file, bytes in
       done += bytes
       progress?(CheckProgress(file: file, bytesDone: done, bytesTotal: max(done, total)))
     }
@@ -185,11 +199,12 @@ struct Salvage {
     if let layer = self.judge { try table.removeBrokenDefinitions(layer) }
     for log in sources.logs { try table.addMissing(try log.context(directory), self.judge) }
     for checkpoint in sources.checkpoints {
-      try table.addMissing(
-        restore { region in (try? checkpoint.payloads(region)) ?? [nil] }, self.judge)
+      let entries = restore { region in (try? checkpoint.payloads(region)) ?? [nil] }
+      try table.restore(entries, from: checkpoint, self.judge)
     }
     if let layer = self.judge { try table.removeUndecodable(layer) }
     let result = table.finish()
+    if let layer = self.judge { try table.reportLosses(layer) }
     return Gathered(table: result, segments: table.segments, report: table.report)
   }
 

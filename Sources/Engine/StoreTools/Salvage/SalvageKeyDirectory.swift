@@ -6,14 +6,17 @@
 //   3. judged     remove definitions that the upper layer cannot decode
 //   4. restored   add missing entries from the contexts of logs and from checkpoints
 //   5. judged     remove all other entries that the upper layer cannot decode
+//   6. losses     report what is missing (SalvageLosses)
 
 import ByteStore
 
 struct SalvageKeyDirectory {
   let table: SharedKeyDirectory
-  private(set) var report: SalvageReport
+  var report: SalvageReport
   private let sources: SalvageSources
-  private let judge: CheckpointJudge?
+  let judge: CheckpointJudge?
+  /// Receives what is lost; nil if losses are only counted.
+  let observer: SalvageObserver?
   private let directory: any OpenDirectory
   private let progress: (String, UInt64) -> Void
   /// The segments, indexed by their slot in the new key directory.
@@ -21,12 +24,20 @@ struct SalvageKeyDirectory {
   /// For each new ordinal: whether the checkpoint confirms its location.
   private var isProven: [Bool] = []
   private var putsPossiblyStale = 0
+  /// The ordinals of the checkpoint that have a readable entry.
+  private(set) var found = FoundOrdinals()
+  /// The keys that a commit of the logs has deleted. Some may have been written again.
+  private(set) var deleted: Set<[UInt8]> = []
+  /// The number of entries that were restored from the upper layer's pages of the chosen checkpoint.
+  private(set) var restoredCount = 0
   private var last: SequenceNumber
 
   init(
     _ sources: SalvageSources, _ judge: CheckpointJudge?, report: SalvageReport,
-    directory: any OpenDirectory, platform: Platform, _ progress: @escaping (String, UInt64) -> Void
+    directory: any OpenDirectory, platform: Platform, observer: SalvageObserver?,
+    _ progress: @escaping (String, UInt64) -> Void
   ) {
+    self.observer = observer
     self.sources = sources
     self.judge = judge
     self.report = report
@@ -65,6 +76,7 @@ struct SalvageKeyDirectory {
       let key = buffer.bytes.extracting(parts.key)
       let verdict = judge?.verdict(entry, location, in: source.header.number, key: key) ?? .unknown
       guard verdict != .dead else { return }
+      if judge != nil { found.insert(entry.ordinal) }
       try place(key, location, isProven: verdict == .live, buffer: &other)
     } damaged: { _, _ in
     }
@@ -124,6 +136,7 @@ struct SalvageKeyDirectory {
 
   private mutating func apply(_ commit: CommitBody, _ sequence: SequenceNumber) throws(ByteStoreError) {
     guard sequence.value <= CheckpointFormat.sequenceMax else { return }
+    if observer != nil { noteDeletions(in: commit) }
     let newest = segments.map(\.header.asOf).max() ?? .none
     if judge?.position == nil, sequence <= newest {
       // A checkpoint would show whether the segments contain the commit. Without a checkpoint, compare the
@@ -137,6 +150,10 @@ struct SalvageKeyDirectory {
     var newKeys = 0
     table.apply([AppliedCommit(body: commit, targets: try table.prepare(commit, newKeys: &newKeys))])
     report.commitsApplied += 1
+  }
+
+  private mutating func noteDeletions(in commit: CommitBody) {
+    for case .remove(let key) in commit.operations { deleted.insert(Array(commit.bytes[key])) }
   }
 
   /// Applies only those operations of a commit for whose keys no later entry exists.
@@ -174,10 +191,13 @@ struct SalvageKeyDirectory {
 
   // MARK: Restored entries
 
-  /// Adds entries whose keys are missing, except definitions that `judge` cannot decode.
+  /// Adds entries whose keys are missing, except definitions that `judge` cannot decode. Returns the number of
+  /// added entries.
+  @discardableResult
   mutating func addMissing(
     _ entries: [(key: [UInt8], value: [UInt8])], _ judge: (any EntryJudge)?
-  ) throws(ByteStoreError) {
+  ) throws(ByteStoreError) -> Int {
+    let before = table.withTable { $0.keys }
     var batch = Batch()
     for entry in entries {
       guard judge?.brokenDefinition(entry.key.rawSpan, entry.value.rawSpan) == nil else { continue }
@@ -190,6 +210,17 @@ struct SalvageKeyDirectory {
       try batch.put(entry.value, for: entry.key)
     }
     if batch.count > 0 { try addMissing(batch) }
+    return table.withTable { $0.keys } - before
+  }
+
+  /// Adds missing entries that the upper layer keeps in a checkpoint.
+  mutating func restore(
+    _ entries: [(key: [UInt8], value: [UInt8])], from checkpoint: CheckpointSource,
+    _ judge: (any EntryJudge)?
+  ) throws(ByteStoreError) {
+    let count = try addMissing(entries, judge)
+    // The number of entries that the chosen checkpoint counts includes these.
+    if checkpoint.header.fileID == self.judge?.source.header.fileID { restoredCount += count }
   }
 
   private mutating func addMissing(_ batch: Batch) throws(ByteStoreError) {
@@ -222,7 +253,10 @@ struct SalvageKeyDirectory {
   private mutating func removeUndecodable(
     _ undecodable: [(key: [UInt8], name: String)]
   ) throws(ByteStoreError) {
-    for entry in undecodable { report.undecodable.add(entry.name) }
+    for entry in undecodable {
+      report.undecodable.add(entry.name)
+      try observer?.lost(.undecodable(name: entry.name))
+    }
     for start in stride(from: 0, to: undecodable.count, by: Self.removalsAtOnce) {
       var batch = Batch()
       for entry in undecodable[start..<min(start + Self.removalsAtOnce, undecodable.count)] {
@@ -251,6 +285,24 @@ struct SalvageKeyDirectory {
     try table.forEachMemtableEntry { _, commit, key, value throws(ByteStoreError) in
       let bytes = commit.bytes.rawSpan
       body(bytes.extracting(key), bytes.extracting(value))
+    }
+  }
+
+  /// Passes the keys of the new store whose values no checkpoint confirms to `body`.
+  func forEachUnprovenKey(_ body: ([UInt8]) throws(ByteStoreError) -> Void) throws(ByteStoreError) {
+    let table = table.frozen()
+    var buffer = ReadBuffer()
+    for (slot, source) in segments.enumerated() {
+      try source.forEachEntry(slot: slot) { entry, location, bytes throws(ByteStoreError) in
+        guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes)
+        else { return }
+        let key = buffer.bytes.extracting(parts.key)
+        guard let ordinal = table.ordinal(at: location, table.fingerprint(of: key)),
+          Int(ordinal) < isProven.count, !isProven[Int(ordinal)]
+        else { return }
+        try body([UInt8](copying: key))
+      } damaged: { _, _ in
+      }
     }
   }
 

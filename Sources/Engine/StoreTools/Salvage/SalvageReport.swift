@@ -42,6 +42,9 @@ package struct SalvageReport: Sendable, Equatable {
   package var keysPossiblyStale = 0
   /// The number of lost entries according to the checkpoint; nil if the checkpoint does not show it.
   package var entriesLost: Int?
+  /// The number of those that `SalvageObserver` has not named, because their keys are unreadable or belong to
+  /// no document; nil if it is unknown, or if there is no observer.
+  package var entriesUnnamed: Int?
   package var checkpoint = CheckpointUse.none
   package var commitsApplied = 0
   /// Ranges of commits that are missing between commits that were found. Their changes are not in the store,

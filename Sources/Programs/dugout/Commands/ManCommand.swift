@@ -7,8 +7,9 @@ enum ManCommand: Command {
   static let options: [(option: String, meaning: String)] = []
   static let positional = 0...0
   static let notes = [
-    "To read it: dugout man | man -l -",
-    "To keep it: dugout man > /usr/local/share/man/man1/dugout.1",
+    "To read it, and to keep it:",
+    "  dugout man | man -l -",
+    "  dugout man > /usr/local/share/man/man1/dugout.1",
   ]
   static let shellForm = ShellForm.none
 

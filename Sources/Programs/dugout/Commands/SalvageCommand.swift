@@ -8,9 +8,10 @@ import StoreTools
 enum SalvageCommand: Command {
   static let name = "salvage"
   static let summary = "Makes a damaged store usable, with all data that can be read"
-  static let usage = "DIR [--json]"
+  static let usage = "DIR [--report FILE] [--json]"
   static let options = [
-    (option: Arguments.json, meaning: "One JSON object that says what was done and what is lost")
+    (option: "--report FILE", meaning: "The file that names what is lost; default DIR.lost.jsonl"),
+    (option: Arguments.json, meaning: "One JSON object that says what was done and what is lost"),
   ]
   static let positional = 1...1
   static let shellForm = ShellForm.none
@@ -20,6 +21,10 @@ enum SalvageCommand: Command {
     "and does not touch a store whose documents are sound. File contents are not examined: \"dugout check\" does. Copy the",
     "directory first; docs/guides/when-a-store-is-damaged.md goes through it step by step.",
     "",
+    "If anything is lost, or may be, it is written to DIR.lost.jsonl before the store is changed: a line of JSON for",
+    "each document by its path, for other losses their collection and number, as far as any file tells, and for the",
+    "rest that they are unknown. An existing file is kept, and DIR.lost-2.jsonl is written.",
+    "",
     "Documents that cannot be decoded are set aside with the originals, and named, even if all bytes are sound.",
     "It ends with code 1 if anything is lost, or may be, or if nothing was found. Indexes are left out: it prints the",
     "commands that recreate the declared ones, and queries create theirs.",
@@ -28,17 +33,39 @@ enum SalvageCommand: Command {
   ]
 
   static func run(_ arguments: Arguments) async throws {
-    let report = try ProgressLine.during { line in
-      try StoreAccess.translating(arguments.positional[0]) { () throws(DocumentStoreError) in
-        try DocumentStore.salvage(arguments.positional[0], progress: line.show)
+    let directory = arguments.positional[0]
+    let losses = LossReport(of: directory, at: try reportFile(arguments))
+    let report: DocumentSalvageReport
+    do {
+      report = try ProgressLine.during { line in
+        try StoreAccess.translating(directory) { () throws(DocumentStoreError) in
+          try DocumentStore.salvage(directory, progress: line.show, observer: losses.observer)
+        }
       }
+    } catch {
+      // A store that was changed keeps its report: the salvage can be resumed.
+      if StoreFinder.isStore(directory) { losses.discard() }
+      throw error
     }
-    let loss = loss(report.bytes, in: arguments.positional[0])
-    let indexAdvice = indexAdvice(report, in: arguments.positional[0])
+    let loss = loss(report.bytes, in: directory)
+    let indexAdvice = indexAdvice(report, in: directory)
     arguments.answer(
-      ([text(report.bytes)] + indexAdvice).joined(separator: "\n"),
-      object(of: report, isComplete: loss == nil, in: arguments.positional[0]))
-    if let loss { throw CommandFailure(code: .checkFailed, message: loss) }
+      ([text(report.bytes, losses)] + indexAdvice).joined(separator: "\n"),
+      object(of: report, losses, isComplete: loss == nil, in: directory))
+    let pointer = losses.path.map { " \(ShownText.escaped($0)) has the details." } ?? ""
+    if let loss { throw CommandFailure(code: .checkFailed, message: loss + pointer) }
+  }
+
+  /// The file that the user named. It is refused before the salvage reads anything.
+  private static func reportFile(_ arguments: Arguments) throws -> String? {
+    guard let name = arguments.value(of: "--report") else { return nil }
+    let path = try PathArgument.file(name)
+    try StoreCopy.checkOutside(path, of: arguments.positional[0])
+    guard !FileManager.default.fileExists(atPath: path) else {
+      throw CommandFailure(
+        code: .usage, message: "\(path) exists, and a report replaces no file. Name a new file.")
+    }
+    return path
   }
 
   // MARK: What is lost
@@ -84,6 +111,13 @@ enum SalvageCommand: Command {
       + "A backup may have \(report.keys == 0 ? "the data" : "the rest").\(contents(in: directory))"
   }
 
+  /// Whether anything is lost, or may be, or may be older.
+  static func hasLoss(_ report: SalvageReport) -> Bool {
+    (report.entriesLost ?? 0) > 0 || report.entriesLost == nil && mayLackValues(report)
+      || !report.undecodable.isEmpty || !report.commitsMissing.isEmpty || !report.gaps.isEmpty
+      || report.keysPossiblyStale > 0
+  }
+
   /// Whether values may be missing: a segment is damaged, or nothing was found and no checkpoint confirms
   /// an empty store.
   private static func mayLackValues(_ report: SalvageReport) -> Bool {
@@ -121,7 +155,7 @@ enum SalvageCommand: Command {
 
   // MARK: For the eye
 
-  private static func text(_ report: SalvageReport) -> String {
+  private static func text(_ report: SalvageReport, _ losses: LossReport) -> String {
     let records = Wording.count(report.keys, "record")
     switch report.outcome {
     case .healthy:
@@ -132,7 +166,9 @@ enum SalvageCommand: Command {
         + "\nThe documents are sound, and stay where they are. "
         + "\(records). Entries with the names of store files were set aside: \(report.quarantined.joined(separator: ", "))"
     case .completed:
-      return "An earlier salvage was interrupted, and is complete now. \(records).\n" + quarantined(report)
+      return
+        "An earlier salvage was interrupted, and is complete now. \(records). If it lost anything, its report "
+        + "is next to the store.\n" + quarantined(report)
     case .salvaged: break
     }
     var lines = report.damage.map(\.line)
@@ -145,6 +181,7 @@ enum SalvageCommand: Command {
     if let lost = report.entriesLost, lost > 0 {
       lines.append("\(Wording.count(lost, "value is", plural: "values are")) lost")
     }
+    lines += named(losses, unnamed: report.entriesUnnamed ?? 0)
     if !report.undecodable.isEmpty {
       lines.append(Undecodable.sentence(report.undecodable.count, report.undecodable.names) + " Set aside.")
     }
@@ -154,9 +191,31 @@ enum SalvageCommand: Command {
     }
     for name in report.foreign { lines.append("\(name) belongs to another store, and was not used") }
     lines.append(quarantined(report))
+    if let path = losses.path { lines.append("what is lost is in \(ShownText.escaped(path))") }
     lines.append(
       Terminal.emphasised("The store opens again. \(report.keys == 0 ? "It is empty" : records)."))
     return lines.joined(separator: "\n")
+  }
+
+  /// Names the first losses, and counts all by their collection.
+  private static func named(_ losses: LossReport, unnamed: Int) -> [String] {
+    var lines: [String] = []
+    if !losses.collections.isEmpty {
+      let counts = losses.collections.sorted { $0.key < $1.key }.map {
+        "\($0.value) of \(ShownText.escaped($0.key))"
+      }
+      lines.append("lost documents: \(counts.joined(separator: ", "))")
+    }
+    for name in losses.names { lines.append("  \(name)") }
+    if losses.documents > losses.names.count, losses.names.count == LossReport.namesMax {
+      lines.append("  and \(losses.documents - losses.names.count) more")
+    }
+    if unnamed > 0 {
+      lines.append(
+        "\(Wording.count(unnamed, "value is", plural: "values are")) lost of which the names are unknown, or which "
+          + "belong to no document")
+    }
+    return lines
   }
 
   private static func quarantined(_ report: SalvageReport) -> String {
@@ -166,7 +225,7 @@ enum SalvageCommand: Command {
   // MARK: For programs
 
   private static func object(
-    of report: DocumentSalvageReport, isComplete: Bool, in directory: String
+    of report: DocumentSalvageReport, _ losses: LossReport, isComplete: Bool, in directory: String
   ) -> JSON {
     let bytes = report.bytes
     return [
@@ -174,7 +233,9 @@ enum SalvageCommand: Command {
       "damage": bytes.damage.map(\.object), "setAside": bytes.quarantined,
       "foreign": bytes.foreign, "undecodable": bytes.undecodable.object, "keys": bytes.keys,
       "keysPossiblyStale": bytes.keysPossiblyStale,
-      "entriesLost": bytes.entriesLost, "checkpoint": bytes.checkpoint.rawValue,
+      "entriesLost": bytes.entriesLost, "entriesUnnamed": bytes.entriesUnnamed,
+      "documentsLost": losses.documents, "collectionsLost": losses.collections, "report": losses.path,
+      "checkpoint": bytes.checkpoint.rawValue,
       "commitsApplied": bytes.commitsApplied,
       "commitsMissing": bytes.commitsMissing.map { [$0.lowerBound, $0.upperBound] },
       "gaps": bytes.gaps.map(\.object),

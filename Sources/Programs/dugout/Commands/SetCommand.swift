@@ -52,10 +52,8 @@ enum SetCommand: Command {
       }
     }
     let at = DocumentText.text(of: time)
-    // Mentioned because the directory may be mistyped.
-    let remark = isNew ? " A new store in \(directory)." : ""
     arguments.answer(
-      "\(PathText.printed(path.segments)) was written at \(at).\(remark)",
+      "\(PathText.printed(path.segments)) was written at \(at).",
       ["path": path.description, "updateTime": at, "newStore": isNew])
   }
 }

@@ -13,9 +13,9 @@ enum ShellCommand: Command {
   static let notes = [
     "The commands are those of dugout, without the directory and without quotes around queries and fields. \"watch\"",
     "prints a query's answer and every change of it, \"unwatch\" ends that, \"help\" lists the commands, and \"exit\" or",
-    "Ctrl-D ends the shell. The Tab key completes commands, options, paths and fields; the",
-    "arrow keys go through earlier input, which is kept in $XDG_STATE_HOME/dugout/history (DUGOUT_HISTORY",
-    "names another file, or none if it is empty). The store is created if DIR has none.",
+    "Ctrl-D ends the shell. The Tab key completes commands, options, paths and fields. The arrow keys go through",
+    "earlier lines, and Ctrl-R searches them. They are kept in $XDG_STATE_HOME/dugout/history, or in the file that",
+    "DUGOUT_HISTORY names; if it is empty, nothing is kept. The store is created if DIR has none.",
     "",
     "Lines can come from a file or a pipe, too. The first one that fails ends the shell then, with its exit code.",
     "",
@@ -25,13 +25,13 @@ enum ShellCommand: Command {
 
   static func run(_ arguments: Arguments) async throws {
     let directory = arguments.positional[0]
-    let isNew = !StoreFinder.isStore(directory)
+    let notice = CreationNotice(ofStore: directory)
+    defer { notice.printUnlessPrinted() }
     let store = try StoreAccess.translating(directory, creates: true) { () throws(DocumentStoreError) in
       try DocumentStore.open(directory)
     }
     defer { try? store.close() }
-    // Printed to standard error, because a program may read standard output.
-    if isNew { Terminal.printToStandardError("A new store in \(directory).") }
+    notice.printUnlessPrinted()
     if RawTerminal.isAvailable {
       try await runInteractively(store, directory)
     } else {
@@ -54,7 +54,7 @@ enum ShellCommand: Command {
       do {
         if try await session.run(line) == .ends { return }
       } catch let failure as CommandFailure {
-        Terminal.printToStandardError(failure.message)
+        if !failure.message.isEmpty { Terminal.printToStandardError(failure.message) }
       }
     }
   }
@@ -71,7 +71,9 @@ enum ShellCommand: Command {
         guard let line = try input.next() else { return }
         if try await session.run(line) == .ends { return }
       } catch let failure as CommandFailure {
-        throw CommandFailure(code: failure.code, message: "line \(number): \(failure.message)")
+        let message =
+          failure.message.isEmpty ? "the command ended with code \(failure.code.rawValue)." : failure.message
+        throw CommandFailure(code: failure.code, message: "line \(number): \(message)")
       }
     }
   }

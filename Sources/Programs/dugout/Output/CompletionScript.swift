@@ -11,9 +11,11 @@ enum CompletionScript: String, CaseIterable {
     }
   }
 
+  private var topics: String { HelpTopic.allCases.map(\.rawValue).joined(separator: " ") }
+
   /// The option without the word for its value.
   private func names(of command: any Command.Type) -> [String] {
-    command.options.map { String($0.option.prefix { $0 != " " }) } + ["--help"]
+    command.allOptions.map { String($0.option.prefix { $0 != " " }) } + ["--help"]
   }
 
   private func bash(_ commands: [any Command.Type]) -> String {
@@ -25,6 +27,7 @@ enum CompletionScript: String, CaseIterable {
         COMPREPLY=()
         if ((COMP_CWORD == 1)) || { ((COMP_CWORD == 2)) && [[ "${COMP_WORDS[1]}" == help ]]; }; then
           words="\(commands.map { $0.name }.joined(separator: " ")) help"
+          if [[ "${COMP_WORDS[1]}" == help ]]; then words+=" \(topics)"; fi
         elif [[ "$word" == -* ]]; then
           case "${COMP_WORDS[1]}" in
       \(cases.joined(separator: "\n"))
@@ -49,7 +52,7 @@ enum CompletionScript: String, CaseIterable {
   private func zsh(_ commands: [any Command.Type]) -> String {
     let described = commands.map { "    \(quoted("\($0.name):\($0.summary)"))" }
     let cases = commands.map { command in
-      let options = command.options.map { option in
+      let options = command.allOptions.map { option in
         let takesValue = option.option.contains(" ")
         let name = option.option.prefix { $0 != " " }
         let meaning = option.meaning.filter { $0 != "[" && $0 != "]" && $0 != ":" }
@@ -90,7 +93,7 @@ enum CompletionScript: String, CaseIterable {
     for command in commands {
       lines.append(
         "complete -c dugout -n __fish_use_subcommand -f -a \(command.name) -d \(quoted(command.summary))")
-      for option in command.options {
+      for option in command.allOptions {
         let name = option.option.prefix { $0 != " " }.dropFirst(2)
         let value = option.option.contains(" ") ? " -x" : ""
         lines.append(

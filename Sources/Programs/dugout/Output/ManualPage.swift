@@ -1,7 +1,5 @@
 // The manual page in roff, generated from the command table.
 
-import ByteStore
-
 enum ManualPage {
   static func text(_ commands: [any Command.Type]) -> String {
     var lines = [
@@ -11,33 +9,53 @@ enum ManualPage {
     ]
     for command in commands { lines += section(command) }
     lines += [".PP", escaped(Help.optionValues)]
-    lines.append(".SH EXIT STATUS")
-    for (code, meaning) in Help.exitCodes { lines += [".TP", ".B \(code.rawValue)", escaped(meaning)] }
-    lines += [".SH ENVIRONMENT"]
-    for (name, meaning) in environment { lines += [".TP", ".B \(name)", escaped(meaning)] }
+    for (title, topic) in [("EXIT STATUS", HelpTopic.exitCodes), ("ENVIRONMENT", .environment)] {
+      lines.append(".SH \(title)")
+      for (name, meaning) in topic.rows { lines += [".TP", ".B \(name)", escaped(meaning)] }
+    }
     return lines.joined(separator: "\n")
   }
-
-  private static let environment = [
-    (
-      MemoryBudget.variable,
-      "The limit for the memory of each open store, such as 192MiB; at least \(MemorySize.text(MemoryBudget.bytesMin)). Without it, a process in a container with a memory limit uses at most half of that limit for a store."
-    ),
-    ("NO_COLOR", "No emphasis in the output."),
-    (ShellHistory.variable, "The file with the lines of earlier sessions of the shell; none if it is empty."),
-    ("XDG_STATE_HOME", "Where that file is unless the variable above says so; ~/.local/state without it."),
-  ]
 
   private static func section(_ command: any Command.Type) -> [String] {
     var lines = [
       ".SS \(command.name)", escaped(command.summary) + ".", ".PP", "\\fB\(escaped(Help.usage(command)))\\fR",
     ]
-    for (option, meaning) in command.options {
+    for (option, meaning) in command.allOptions {
       lines += [".TP", "\\fB\(escaped(option))\\fR", escaped(meaning)]
     }
-    guard !command.notes.isEmpty else { return lines }
-    return lines + [".PP", ".nf"] + command.notes.map(escaped) + [".fi"]
+    return lines + notes(of: command)
   }
+
+  /// Paragraphs are filled by the reader of the page. Lines with an indent keep their form.
+  private static func notes(of command: any Command.Type) -> [String] {
+    var lines: [String] = []
+    var kept: [String] = []
+    var isText = false
+    func endKept() {
+      if !kept.isEmpty { lines += [".PP", ".nf"] + kept + [".fi"] }
+      kept = []
+    }
+    for note in command.notes {
+      if note.hasPrefix(" ") {
+        kept += FilledText.lines([note], width: columnsMax).map(escaped)
+        isText = false
+        continue
+      }
+      endKept()
+      guard !note.isEmpty else {
+        isText = false
+        continue
+      }
+      if !isText { lines.append(".PP") }
+      isText = true
+      lines.append(escaped(note))
+    }
+    endKept()
+    return lines
+  }
+
+  /// The width of kept lines. The reader indents the page by seven columns.
+  private static let columnsMax = 70
 
   /// Escapes hyphens, quotes and non-ASCII letters, and keeps a leading dot from being read as a request.
   private static func escaped(_ text: String) -> String {

@@ -17,8 +17,17 @@ struct ShownSnapshot: Sendable {
 
   /// Keeps the age of what `store` shows, if the store has a writer.
   static func note(_ store: DocumentStore) {
-    guard let age = store.readerAge, case .held(let holder) = ByteStore.use(of: store.path) else { return }
-    noted.withLock { $0 = ShownSnapshot(age: age, writer: holder) }
+    guard let snapshot = ShownSnapshot(of: store) else { return }
+    noted.withLock { $0 = snapshot }
+  }
+
+  /// The state that `store` shows; nil if the store has no writer.
+  init?(of store: DocumentStore) {
+    guard let age = store.readerAge, case .held(let holder) = ByteStore.use(of: store.path) else {
+      return nil
+    }
+    self.age = age
+    writer = holder
   }
 
   /// Prints one line to standard error, so that the result alone is on standard output.

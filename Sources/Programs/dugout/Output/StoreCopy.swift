@@ -19,6 +19,8 @@ enum StoreCopy {
     of directory: String, at target: String, refusal: (String) -> CommandFailure?
   ) throws -> Outcome {
     try checkOutside(target, of: directory)
+    let notice = CreationNotice(above: target)
+    defer { notice.printUnlessPrinted() }
     let isCutOff = StoreFinder.isCutOffCopy(target)
     let outcome: Result<BackupReport, CommandFailure> = try ProgressLine.during { line in
       try StoreAccess.withStore(directory, readOnly: true) { store throws(DocumentStoreError) in

@@ -44,6 +44,16 @@ enum Terminal {
   /// The width if a terminal does not report its own.
   static let usualWidth = 80
 
+  private static let helpWidthMin = 40
+
+  /// The width to which help is filled: `COLUMNS`, or that of the terminal, or 80.
+  static var helpWidth: Int {
+    let wanted = ProcessInfo.processInfo.environment["COLUMNS"].flatMap { Int($0) }.flatMap {
+      $0 > 0 ? $0 : nil
+    }
+    return max(helpWidthMin, wanted ?? width(of: STDOUT_FILENO) ?? usualWidth)
+  }
+
   /// Returns the current width in columns; nil if the descriptor is not a terminal.
   static func width(of descriptor: Int32) -> Int? {
     guard isatty(descriptor) == 1 else { return nil }

@@ -21,6 +21,17 @@ protocol Command: SendableMetatype {
 extension Command {
   static var notes: [String] { [] }
   static var shellForm: ShellForm { .words(directoryAt: 0) }
+
+  /// The options of the command, and those that it shares with others.
+  static var allOptions: [(option: String, meaning: String)] {
+    CreationNotice.commands.contains(name) ? options + [CreationNotice.option] : options
+  }
+
+  /// The usage with the shared options.
+  static var fullUsage: String {
+    guard CreationNotice.commands.contains(name) else { return usage }
+    return usage + " [\(CreationNotice.option.option)]"
+  }
 }
 
 /// The exit codes, on which scripts rely.
@@ -33,7 +44,8 @@ enum ExitCode: Int32 {
   case inputOutput = 74
 }
 
-/// A failed command: the message for the user and the exit code.
+/// A failed command: the message for the user and the exit code. An empty message is not printed, because the
+/// output has said all.
 struct CommandFailure: Error {
   var code: ExitCode
   var message: String
@@ -51,7 +63,7 @@ struct OptionWord {
   init?(_ word: String, of command: any Command.Type) {
     let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard let name = parts.first,
-      let known = command.options.first(where: { $0.option.prefix { $0 != " " } == name })
+      let known = command.allOptions.first(where: { $0.option.prefix { $0 != " " } == name })
     else { return nil }
     option = known.option
     self.name = name

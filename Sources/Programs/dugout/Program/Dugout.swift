@@ -1,5 +1,6 @@
 // The command-line program: its command table, and the mapping of failures to exit codes.
 
+import DocumentStore
 import Foundation
 
 @main
@@ -9,12 +10,17 @@ struct Dugout {
     UpdateCommand.self, DeleteCommand.self, QueryCommand.self, ExplainCommand.self, IndexCommand.self,
     ImportCommand.self,
     ExportCommand.self, WatchCommand.self, StatCommand.self, CheckCommand.self, BackupCommand.self,
-    RestoreCommand.self, CompactCommand.self, SalvageCommand.self, BenchCommand.self, CompletionsCommand.self,
+    RestoreCommand.self, DiffCommand.self, CompactCommand.self, SalvageCommand.self, BenchCommand.self,
+    CompletionsCommand.self,
     ManCommand.self,
   ]
 
   static func main() async {
-    var words = Array(CommandLine.arguments.dropFirst())
+    var words: [String]
+    do throws(CommandFailure) { words = try ProgramArguments.words() } catch {
+      Terminal.printToStandardError("dugout: \(error.message)")
+      exit(error.code.rawValue)
+    }
     guard let first = words.first else {
       Terminal.print(Help.overview(commands))
       exit(ExitCode.usage.rawValue)
@@ -34,6 +40,10 @@ struct Dugout {
       Terminal.print(Help.overview(commands))
       return .ok
     }
+    if let topic = HelpTopic(rawValue: name) {
+      Terminal.print(topic.page())
+      return .ok
+    }
     guard let command = commands.first(where: { $0.name == name }) else { return unknown(name) }
     Terminal.print(Help.page(command))
     return .ok
@@ -48,17 +58,32 @@ struct Dugout {
     guard let command = commands.first(where: { $0.name == name }) else { return unknown(name) }
     if words.contains("--help") || words.contains("-h") { return help(for: name) }
     do {
-      try await command.run(Arguments(words, of: command))
+      let arguments = try Arguments(words, of: command)
+      try await CreationNotice.$isSilenced.withValue(arguments.has(CreationNotice.option.option)) {
+        try await command.run(arguments)
+      }
       return .ok
     } catch let failure as CommandFailure {
+      guard !failure.message.isEmpty else { return failure.code }
       let saysUsage = failure.message.contains(Help.usage(command))
       let hint = saysUsage ? "\n\"dugout \(name) --help\" has details." : ""
       Terminal.printToStandardError("dugout \(name): \(failure.message)\(hint)")
       return failure.code
     } catch {
       Terminal.printToStandardError("dugout \(name): \(error.localizedDescription)")
-      return .checkFailed
+      return code(of: error)
     }
+  }
+
+  /// The code of an error that no command has translated.
+  static func code(of error: any Error) -> ExitCode {
+    switch error {
+    case is PathError, is TextProblem: return .usage
+    case let error as DocumentStoreError: return StoreAccess.exitCode(for: error)
+    default: break
+    }
+    let isOfSystem = [NSCocoaErrorDomain, NSPOSIXErrorDomain].contains((error as NSError).domain)
+    return isOfSystem ? .inputOutput : .checkFailed
   }
 
   private static func unknown(_ name: String) -> ExitCode {

@@ -13,12 +13,16 @@ enum StoreAccess {
 
   /// Opens the store in `directory`, runs `body`, and closes the store even if `body` throws. In the shell,
   /// uses the store that is already open. With `readOnly`, no file changes, and the store may have a writer.
-  /// With `writesDocuments`, a cache of a remote is refused.
+  /// With `creates`, a missing store is created and announced. With `writesDocuments`, a cache of a remote is
+  /// refused.
   static func withStore<Result>(
     _ directory: String, readOnly: Bool = false, creates: Bool = false, writesDocuments: Bool = false,
     _ body: (DocumentStore) throws(DocumentStoreError) -> Result
   ) throws -> Result {
-    try translating(directory, creates: creates) { () throws(DocumentStoreError) in
+    let session = session
+    let notice = creates && session == nil ? CreationNotice(ofStore: directory) : nil
+    defer { notice?.printUnlessPrinted() }
+    return try translating(directory, creates: creates) { () throws(DocumentStoreError) in
       if let session {
         if writesDocuments { try refuseCache(session) }
         return try body(session)
@@ -27,6 +31,7 @@ enum StoreAccess {
       options.createsIfMissing = creates
       options.isReadOnly = readOnly
       let store = try DocumentStore.open(directory, options: options)
+      notice?.printUnlessPrinted()
       let result: Result
       do throws(DocumentStoreError) {
         if writesDocuments { try refuseCache(store) }
@@ -39,6 +44,13 @@ enum StoreAccess {
       try store.close()
       return result
     }
+  }
+
+  /// Opens a second store for reading, also in the shell.
+  static func withOtherStore<Result>(
+    _ directory: String, _ body: (DocumentStore) throws(DocumentStoreError) -> Result
+  ) throws -> Result {
+    try $session.withValue(nil) { try withStore(directory, readOnly: true, body) }
   }
 
   /// Whether a store is the cache of a remote, with a queue of pending writes.

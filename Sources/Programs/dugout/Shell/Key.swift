@@ -8,6 +8,10 @@ enum Key: Equatable {
   case left, right, up, down, home, end, wordLeft, wordRight
   case deleteToStart, deleteToEnd, deleteWord
   case clearScreen
+  /// Ctrl-R: searches the history for a text, from the newest line on.
+  case searchBackward
+  /// Ctrl-G: ends a search, and restores the line.
+  case abort
   /// Ctrl-C: abandons the line.
   case interrupt
   /// Ctrl-D: ends the input if the line is empty.
@@ -74,6 +78,7 @@ struct KeyDecoder {
     case 0x04: return .endOfInput
     case 0x05: return .end
     case 0x06: return .right
+    case 0x07: return .abort
     case 0x08, 0x7F: return .backspace
     case 0x09: return .tab
     case 0x0A, 0x0D: return .enter
@@ -81,6 +86,7 @@ struct KeyDecoder {
     case 0x0C: return .clearScreen
     case 0x0E: return .down
     case 0x10: return .up
+    case 0x12: return .searchBackward
     case 0x15: return .deleteToStart
     case 0x17: return .deleteWord
     case 0x1B:

@@ -1,18 +1,10 @@
 // The state of a line that is being edited: takes keys, returns outcomes. Independent of the terminal.
 
-/// The possible completions at the cursor.
-struct Completion: Equatable {
-  /// The number of letters before the cursor that a candidate replaces.
-  var replaced: Int
-  /// Complete words in order.
-  var candidates: [String]
-}
-
 struct LineEditor {
   enum Outcome: Equatable {
     case editing
     /// Candidates to print above the line; editing continues.
-    case candidates([String])
+    case candidates(Completion)
     case clearScreen
     case done(String)
     /// The user abandoned the line.
@@ -27,6 +19,11 @@ struct LineEditor {
   private let history: [String]
   private var place: Int
   private var typed = ""
+  /// The search in the history that is in progress.
+  private var search: HistorySearch?
+  /// Whether the blank before the cursor was added by a completion. A slash or a dot replaces it, because the
+  /// word then continues.
+  private var hasAddedBlank = false
 
   init(history: [String] = []) {
     self.history = history
@@ -35,9 +32,17 @@ struct LineEditor {
 
   var text: String { String(letters) }
 
+  /// The prompt of a search in the history; nil if there is no search.
+  var searchPrompt: String? { search?.prompt }
+
   mutating func take(_ key: Key, completing candidates: (String) -> Completion) -> Outcome {
+    if take(inSearch: key) { return .editing }
+    let mayReplaceBlank = hasAddedBlank
+    hasAddedBlank = false
     switch key {
-    case .letter(let letter): insert([letter])
+    case .letter(let letter):
+      if mayReplaceBlank, letter == "/" || letter == "." { delete(cursor - 1..<cursor) }
+      insert([letter])
     case .backspace: delete(max(0, cursor - 1)..<cursor)
     case .delete: delete(cursor..<min(cursor + 1, letters.count))
     case .deleteToStart: delete(0..<cursor)
@@ -53,6 +58,10 @@ struct LineEditor {
     case .down: recall(place + 1)
     case .tab: return complete(with: candidates(String(letters[..<cursor])))
     case .clearScreen: return .clearScreen
+    case .searchBackward:
+      if place == history.count { typed = text }
+      search = HistorySearch(history, line: text)
+    case .abort: break
     case .enter: return .done(text)
     case .interrupt: return .cancelled
     case .endOfInput:
@@ -107,14 +116,65 @@ struct LineEditor {
   }
 
   private mutating func complete(with completion: Completion) -> Outcome {
-    guard let shared = completion.candidates.sharedPrefix else { return .editing }
+    let candidates = completion.candidates
+    guard let shared = candidates.map(\.text).sharedPrefix else { return .editing }
     let replaced = min(completion.replaced, cursor)
-    let isLonger = shared.count > replaced
-    if isLonger || completion.candidates.count == 1 {
-      delete(cursor - replaced..<cursor)
-      insert(Array(shared))
+    if candidates.count == 1 {
+      replace(replaced, with: shared)
+      add(candidates[0].suffix)
+      return .editing
     }
-    return completion.candidates.count > 1 && !isLonger ? .candidates(completion.candidates) : .editing
+    // The prefix of some candidates is not that of all.
+    guard !completion.isTruncated, shared.count > replaced else { return .candidates(completion) }
+    replace(replaced, with: shared)
+    return .editing
+  }
+
+  private mutating func replace(_ count: Int, with text: String) {
+    delete(cursor - count..<cursor)
+    insert(Array(text))
+  }
+
+  /// Adds the text after a complete word, or moves behind it if it is there.
+  private mutating func add(_ suffix: String) {
+    guard !suffix.isEmpty else { return }
+    let new = Array(suffix)
+    if letters[cursor...].starts(with: new) {
+      cursor += new.count
+    } else {
+      insert(new)
+      hasAddedBlank = suffix == " "
+    }
+  }
+
+  // MARK: Search in the history
+
+  /// Passes a key to the search. Returns false if there is no search, or if the key ends it and is then
+  /// processed as usual, on the line that was found.
+  private mutating func take(inSearch key: Key) -> Bool {
+    guard var search else { return false }
+    switch key {
+    case .letter(let letter): search.add(letter)
+    case .backspace: search.removeLast()
+    case .searchBackward: search.continueBackward()
+    case .abort:
+      self.search = nil
+      show(search.original, at: search.original.count)
+      return true
+    default:
+      self.search = nil
+      if let found = search.place { place = found }
+      return false
+    }
+    self.search = search
+    let line = search.line
+    show(line, at: search.offset(in: line))
+    return true
+  }
+
+  private mutating func show(_ line: String, at offset: Int) {
+    letters = Array(line)
+    cursor = min(offset, letters.count)
   }
 }
 

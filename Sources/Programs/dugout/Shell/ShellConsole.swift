@@ -36,7 +36,7 @@ final class ShellConsole: Sendable {
         guard let key = keys.take(byte) else { continue }
         switch editor.take(key, completing: complete) {
         case .editing: break
-        case .candidates(let words): announce(Self.columns(words, RawTerminal.width))
+        case .candidates(let completion): announce(Self.list(completion, width: RawTerminal.width))
         case .clearScreen: Self.write("\u{1B}[H\u{1B}[2J")
         case .done(let text): return text
         case .cancelled:
@@ -51,7 +51,10 @@ final class ShellConsole: Sendable {
   }
 
   private func draw(_ prompt: String, _ editor: LineEditor) {
-    let line = Self.rendered(prompt, editor.letters, cursor: editor.cursor, width: RawTerminal.width)
+    let width = RawTerminal.width
+    let line = Self.rendered(
+      editor.searchPrompt.map { Self.shortened($0, width: width) } ?? prompt, editor.letters,
+      cursor: editor.cursor, width: width)
     shown.withLock { shown in
       shown.line = line
       Self.write(line)
@@ -86,13 +89,35 @@ final class ShellConsole: Sendable {
     return clear + prompt + String(letters[start..<end]) + (back > 0 ? "\u{1B}[\(back)D" : "")
   }
 
+  /// Leaves half of the row to the line: drops the middle of a long prompt.
+  private static func shortened(_ prompt: String, width: Int) -> String {
+    guard prompt.columns > width / 2 else { return prompt }
+    return prompt.prefix(1) + "…" + prompt.suffix(max(0, width / 2 - 2))
+  }
+
+  /// Lists the candidates. If there are several kinds, each has its title and its own rows.
+  static func list(_ completion: Completion, width: Int) -> String {
+    let groups = Dictionary(grouping: completion.candidates, by: \.kind)
+    let kinds = Completion.Candidate.Kind.allCases.filter { groups[$0] != nil }
+    let indent = kinds.count > 1 ? 2 + (kinds.map(\.title.count).max() ?? 0) : 0
+    var lines: [String] = []
+    for kind in kinds {
+      let rows = columns(groups[kind, default: []].map(\.text), max(1, width - indent)).split(separator: "\n")
+      for (place, row) in rows.enumerated() {
+        lines.append((indent == 0 ? "" : (place == 0 ? kind.title : "").filled(toColumns: indent)) + row)
+      }
+    }
+    if completion.isTruncated { lines.append("and more") }
+    return lines.joined(separator: "\n")
+  }
+
   static func columns(_ words: [String], _ width: Int) -> String {
-    let cell = (words.map(\.count).max() ?? 0) + 2
-    let perRow = max(1, width / cell)
+    let cell = (words.map(\.columns).max() ?? 0) + 2
+    // The last word of a row needs no gap after it.
+    let perRow = max(1, (width + 2) / cell)
     return stride(from: 0, to: words.count, by: perRow).map { start in
-      words[start..<min(start + perRow, words.count)].enumerated().map { place, word in
-        place == perRow - 1 ? word : word.padding(toLength: cell, withPad: " ", startingAt: 0)
-      }.joined()
+      let row = words[start..<min(start + perRow, words.count)]
+      return row.dropLast().map { $0.filled(toColumns: cell) }.joined() + (row.last ?? "")
     }.joined(separator: "\n")
   }
 

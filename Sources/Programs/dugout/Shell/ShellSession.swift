@@ -63,8 +63,10 @@ final class ShellSession {
     if line.words.contains(where: { $0.raw == "--help" }) { return try help(command.name) }
     let arguments = line.arguments(of: command, in: directory) ?? []
     do {
-      try await StoreAccess.$session.withValue(store) {
-        try await command.run(Arguments(arguments, of: command))
+      let arguments = try Arguments(arguments, of: command)
+      let isSilenced = CreationNotice.isSilenced || arguments.has(CreationNotice.option.option)
+      try await CreationNotice.$isSilenced.withValue(isSilenced) {
+        try await StoreAccess.$session.withValue(store) { try await command.run(arguments) }
       }
     } catch var failure as CommandFailure {
       // Replaces the usage in the error by the shell's form.
@@ -74,25 +76,29 @@ final class ShellSession {
   }
 
   private func help(_ name: String?) throws {
-    guard let name else {
-      let rows =
-        Self.commands.map { ("\($0.name) \(Self.usage(of: $0))", $0.summary) }
-        + Self.own.map { ($0.usage, $0.meaning) }
-      let width = 2 + min(30, rows.map { $0.0.count }.max() ?? 0)
-      return Terminal.print(
-        rows.map { row in
-          row.0.count < width
-            ? row.0.padding(toLength: width, withPad: " ", startingAt: 0) + row.1
-            : row.0 + "\n" + String(repeating: " ", count: width) + row.1
-        }.joined(separator: "\n"))
-    }
+    guard let name else { return Terminal.print(Self.overview(width: Terminal.helpWidth)) }
+    if let topic = HelpTopic(rawValue: name) { return Terminal.print(topic.page()) }
     if let own = Self.own.first(where: { $0.usage.split(separator: " ")[0] == name }) {
       return Terminal.print("\(own.usage)\n\(own.meaning)")
     }
     guard let command = Self.command(name) else {
       throw CommandFailure(code: .usage, message: "there is no command \"\(name)\" here.")
     }
-    Terminal.print(Help.page(command, usage: "\(command.name) \(Self.usage(of: command))", Self.note))
+    Terminal.print(Self.page(command, width: Terminal.helpWidth))
+  }
+
+  static func page(_ command: any Command.Type, width: Int) -> String {
+    Help.page(command, usage: "\(command.name) \(usage(of: command))", width: width, note)
+  }
+
+  /// Formats the commands of the shell.
+  static func overview(width: Int) -> String {
+    let rows = commands.map { ($0.name, $0.summary) } + own.map { ($0.usage, $0.meaning) }
+    let column = 2 + (rows.map(\.0.count).max() ?? 0)
+    let lines = rows.flatMap { name, meaning in
+      FilledText.wrapped(meaning, width: width, start: name.filled(toColumns: column), indent: column)
+    }
+    return lines.joined(separator: "\n")
   }
 
   /// Converts an example to a line of the shell: without program, directory and quotes.
@@ -104,7 +110,7 @@ final class ShellSession {
 
   /// The usage without the directory.
   private static func usage(of command: any Command.Type) -> String {
-    command.usage.replacing("DIR ", with: "").replacing(" DIR", with: "").replacing("DIR", with: "")
+    command.fullUsage.replacing("DIR ", with: "").replacing(" DIR", with: "").replacing("DIR", with: "")
   }
 
   // MARK: Live queries
