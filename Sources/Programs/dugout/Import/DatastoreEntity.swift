@@ -16,8 +16,9 @@
 import DocumentStore
 
 enum DatastoreEntity {
-  private enum Meaning {
+  enum Meaning {
     static let time: UInt64 = 7
+    static let point: UInt64 = 9
     static let blob: UInt64 = 14
     static let byteString: UInt64 = 16
     static let entity: UInt64 = 19
