@@ -33,7 +33,8 @@ import Testing
     for (path, fields) in sides[0] where sides[1][path] != fields {
       wrong.append("\(path): \(fields.entries), not \(sides[1][path]?.entries as Any)")
     }
-    #expect(wrong == [] && sides[0].count == sides[1].count)
+    #expect(wrong == [])
+    #expect(sides[0].count == sides[1].count)
   }
 
   /// The emulator's own export, exported again, differs only in the project.
@@ -48,24 +49,16 @@ import Testing
     let metadata = "firestore_export.overall_export_metadata"
     func bytes(_ file: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: file)) }
     #expect(try bytes("\(export)/\(metadata)") == bytes("\(kept)/\(metadata)"))
-    // The order of the documents is free, so their records are compared as sets.
+    // The order of the documents and of their fields is free, so only the sorted bytes of records are compared.
     func records(_ folder: String) throws -> Set<[UInt8]> {
       let log = try RecordLog(folder + "/all_namespaces/all_kinds/output-0")
       var records: Set<[UInt8]> = []
-      while let record = try log.next() { records.insert(try Self.sorted(record)) }
+      while let record = try log.next() { records.insert(record.sorted()) }
       return records
     }
     #expect(try records(export) == records(kept))
     #expect(try dugout.run("import", files.path + "/back", export).output == "9 documents imported.\n")
     try expectSame(files.path + "/store", files.path + "/back")
-  }
-
-  /// Returns an entity with its properties in the order of their bytes.
-  private static func sorted(_ record: [UInt8]) throws -> [UInt8] {
-    try ProtobufReader.fields(record).map { field in
-      guard case .bytes(let bytes) = field.value else { return [UInt8]() }
-      return [UInt8(field.number)] + bytes
-    }.sorted { $0.lexicographicallyPrecedes($1) }.flatMap { $0 }
   }
 
   @Test func randomDocumentsComeBack() throws {
@@ -100,7 +93,8 @@ import Testing
         wrong.append("\(path): \(sides[1][path]?.entries as Any)")
       }
     }
-    #expect(wrong == [] && sides[0].count == sides[1].count)
+    #expect(wrong == [])
+    #expect(sides[0].count == sides[1].count)
   }
 
   /// The format has no pending timestamps, and no empty names of projects.
@@ -187,7 +181,7 @@ import Testing
     try FileManager.default.copyItem(atPath: Self.fixture, toPath: kept)
     #expect(try dugout.run("import", store, kept).status == 0)
     let more = """
-      {"path":"more/1","fields":{"v":{"arrayValue":{"values":[{"vectorValue":[1,2]},{"stringValue":"x"}]}},"e":{"vectorValue":[]}}}
+      {"path":"more/1","fields":{"v":{"arrayValue":{"values":[{"vectorValue":[1,2]},{"stringValue":"x"}]}}}}
       {"path":"more/2","fields":{"r":{"referenceValue":"projects/\(DocumentJSON.ownProject)/databases/(default)/documents/a/b"}}}
       {"path":"more/3","fields":{}}
 

@@ -28,14 +28,17 @@ import Testing
       #expect(try dugout.run("import", store, file, "--into", "c").output == "700 documents imported.\n")
       #expect(try count(store) == "count  700\n")
     }
-    let piped = try dugout.run(
-      ["import", store, "-", "--into", "c"], input: String(contentsOfFile: file, encoding: .utf8))
-    #expect(piped.output == "700 documents imported.\n")
-    #expect(try count(store) == "count  700\n")
+    // A pipe has no name, so its documents are others.
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    for _ in 1...2 {
+      let piped = try dugout.run(["import", store, "-", "--into", "c"], input: text)
+      #expect(piped.output == "700 documents imported.\n")
+      #expect(try count(store) == "count  1400\n")
+    }
     // Another file has its own documents.
     try write("n,t\n2,x\n" + String(repeating: "1,x\n", count: 699), to: other)
     #expect(try dugout.run("import", store, other, "--into", "c").status == 0)
-    #expect(try count(store) == "count  1400\n")
+    #expect(try count(store) == "count  2100\n")
   }
 
   /// The row at the end ends each import, as a signal or a full disk would.
