@@ -17,7 +17,11 @@ import Testing
     Page(name: "five-minutes"),
     Page(
       name: "command-line",
-      prepare: { folder, _ in try Data("ls\n".utf8).write(to: folder.appendingPathComponent("script.txt")) }),
+      prepare: { folder, _ in
+        try Data("ls\n".utf8).write(to: folder.appendingPathComponent("script.txt"))
+        try Data("email,name,age\nada@example.org,Ada,36\n".utf8)
+          .write(to: folder.appendingPathComponent("people.csv"))
+      }),
     Page(
       name: "operating",
       prepare: { folder, dugout in
@@ -94,7 +98,7 @@ import Testing
       try dugout.run("query", folder.path + "/data", "players").output == """
         id  name             score
         1   Ada "the first"  36
-        2   null             null
+        2
         2 documents
 
         """)

@@ -98,7 +98,10 @@ extension TemporaryFolder {
     }
   }
 
-  func changeStore(_ body: (DocumentStore) throws -> Void) throws {
+  func changeStore(_ body: (DocumentStore) throws -> Void) throws { try Self.open(path, body) }
+
+  /// Opens a store in another folder, and closes it.
+  static func open(_ path: String, _ body: (DocumentStore) throws -> Void) throws {
     let store = try DocumentStore.open(path)
     try body(store)
     try store.close()

@@ -69,6 +69,17 @@ import Testing
     #expect(got.count == wanted.count)
   }
 
+  /// Regression: fields with canonically equivalent names became one field.
+  @Test func canonicallyEquivalentNamesStayDifferentFields() throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    var writer = ExportWriter()
+    writer.add(["c", "1"], [("e\u{301}", .integer(1)), ("\u{e9}", .array([.integer(2), .integer(3)]))])
+    #expect(try dugout.run("import", folder.path, write([writer.bytes], to: files.url)).status == 0)
+    let lines = try dugout.run("export", folder.path, "-", "c", "--plain").output
+    #expect(lines.utf8.elementsEqual("{\"id\":\"1\",\"e\u{301}\":1,\"\u{e9}\":[2,3]}\n".utf8), "\(lines)")
+  }
+
   /// Blocks have 32 KiB, so most of these records span blocks.
   @Test func recordsAcrossBlocksAndFilesAreImportedInOrder() throws {
     let folder = try TemporaryFolder()

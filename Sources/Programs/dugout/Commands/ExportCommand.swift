@@ -1,15 +1,32 @@
-// dugout export DIR FILE [QUERY]: writes documents as lines of JSON, or as CSV.
+// dugout export DIR FILE [QUERY]: writes documents as JSON, as CSV, or as an export of Firestore.
 
 import DocumentStore
+import FirebaseFirestore
 import Foundation
-import ObjectStore
 
 enum ExportCommand: Command {
   static let name = "export"
-  static let summary = "Writes documents as lines of JSON, or as CSV"
-  static let usage = "DIR FILE [QUERY] [--csv] [--json]"
+  static let summary = "Writes documents as JSON, as CSV, or as an export of Firestore"
+  static let usage =
+    "DIR FILE [QUERY] [--plain] [--format FORMAT] [--fields FIELDS] [--id NAME] [--csv]\n"
+    + "         [--firestore] [--project ID] [--json]"
   static let options = [
-    (option: "--csv", meaning: "A column for each field, in place of JSON with types"),
+    (option: "--plain", meaning: "Plain JSON or CSV, without types, as other programs read it"),
+    (
+      option: "--format FORMAT",
+      meaning: "With --plain: jsonl or csv; by default as the name of FILE says, or jsonl"
+    ),
+    (
+      option: "--fields FIELDS",
+      meaning: "With --plain: only these fields, in this order, such as name,address.city"
+    ),
+    (option: "--id NAME", meaning: "With --plain: the name of the column with the ids, in place of id"),
+    (
+      option: "--csv",
+      meaning: "A column for each top-level field and one for the path, in place of JSON with types"
+    ),
+    (option: "--firestore", meaning: "FILE becomes a folder that gcloud and Firestore's emulator import"),
+    (option: "--project ID", meaning: "With --firestore: the project of the documents"),
     (
       option: Arguments.json,
       meaning: "One JSON object with the number of documents, when the file is written"
@@ -25,8 +42,14 @@ enum ExportCommand: Command {
     "the file system has locks. A pipe or a device is written to directly: there, and on standard output,",
     "the first Ctrl-C ends it at once. Files of the storage are not in it: \"dugout backup\" has them.",
     "",
+    "With --plain, the first column is id, or path if the documents are from several collections. Timestamps are in RFC",
+    "3339, bytes are Base64, and a reference is a path. In CSV, the fields of a map are columns such as address.city,",
+    "and arrays and vectors are JSON. \"dugout import --into COLLECTION --id id\" reads the documents of one collection.",
+    "",
+    "  dugout export data people.csv 'people where age >= 18' --plain --fields name,address.city,born",
+    "",
     "With --csv, bytes are Base64, a reference is a path, a geo point is \"latitude,longitude\", and arrays, maps and vectors",
-    "are JSON. A column does not say which type a value had, and \"dugout import\" does not read it.",
+    "are JSON. A column does not say which type a value had.",
     "",
     "A document that cannot be decoded is left out: all others are written, it is named, and the code is 65. If a query",
     "with a limit might match it, nothing is written: the documents within the limit are unknown.",
@@ -40,12 +63,15 @@ enum ExportCommand: Command {
       try StoreCopy.checkOutside(ExportFile.destination(of: file), of: arguments.positional[0])
     }
     let query = try arguments.positional.count > 2 ? QueryText.query(arguments.positional[2]) : nil
+    let makeSink = try sink(arguments, file, query)
     let isMixed = file == "-" && isatty(STDOUT_FILENO) == 1
     let done = try ProgressLine.during(isWanted: !isMixed) { line in
       try StoreAccess.withStore(arguments.positional[0], readOnly: true) { store throws(DocumentStoreError) in
-        let export = Export(store, query, line: line)
+        let export = DocumentExport(store, query, line: line)
         if let refused = try export.undecodableWithinLimit() { return refused }
-        return try export.write(to: file, asCSV: arguments.has("--csv"))
+        var done = try export.write(to: try makeSink())
+        if let query, done.documents == 0 { done.hint = try CollectionHint.text(query, store) }
+        return done
       }
     }
     if done.isRefused,
@@ -67,136 +93,63 @@ enum ExportCommand: Command {
     }
     if let failure = done.undecodable.failure("All others are in the export.") { throw failure }
   }
-}
 
-/// Reads documents in pages, so that memory use does not grow with the store.
-private struct Export {
-  struct Outcome {
-    var documents = 0
-    /// The number of storage files, which an export does not contain.
-    var files = 0
-    /// Documents that were skipped because they cannot be decoded.
-    var undecodable = Undecodable()
-    /// Nothing was written, because undecodable documents might match a query with a limit.
-    var isRefused = false
-    /// The reason why no document was found.
-    var hint: String?
+  // MARK: Formats
 
-    var remarks: [String] {
-      let left =
-        files == 0
-        ? nil
-        : "\(Wording.count(files, "file")) of the storage \(files == 1 ? "is" : "are") not in it; \"dugout backup\" "
-          + "has everything."
-      return [hint, left].compactMap { $0 }
-    }
-  }
+  private typealias MakeSink = () throws(DocumentStoreError) -> any DocumentSink
 
-  /// The number of documents that the queries of one pass have read.
-  private struct Progress {
-    let total: Int
-    let start: ContinuousClock.Instant
-    var done = 0
-  }
-
-  /// Each object of the storage has a record in one of these collections.
-  private static let objects = StructuredQuery(.collectionGroup("__objects__"))
-
-  private let store: DocumentStore
-  private let query: StructuredQuery?
-  private let line: ProgressLine
-
-  init(_ store: DocumentStore, _ query: StructuredQuery?, line: ProgressLine) {
-    self.store = store
-    self.query = query
-    self.line = line
-  }
-
-  /// Returns a refusal if undecodable documents might match a query with a limit; otherwise nil.
-  func undecodableWithinLimit() throws(DocumentStoreError) -> Outcome? {
-    guard let query, query.limit != nil else { return nil }
-    var outcome = Outcome()
-    let pages = DocumentPages(store: store, query: query)
-    try pages.forEach(checkNotInterrupted: {}, skipped: { outcome.undecodable.add($0) }) { _ in }
-    guard !outcome.undecodable.paths.isEmpty else { return nil }
-    outcome.isRefused = true
-    return outcome
-  }
-
-  func write(to path: String, asCSV: Bool) throws(DocumentStoreError) -> Outcome {
-    let output = try ExportFile(path)
-    var outcome = Outcome()
-    if asCSV {
-      // Compared as bytes, because canonically equivalent Unicode names are different columns.
-      var names = Set<[UInt8]>()
-      try forEach(for: output, &outcome) {
-        for (name, _) in $0.fields.entries { names.insert(Array(name.utf8)) }
+  /// Returns a closure that creates the sink, because a sink creates a file.
+  private static func sink(
+    _ arguments: Arguments, _ file: String, _ query: StructuredQuery?
+  ) throws -> MakeSink {
+    try requireCompatible(arguments)
+    if arguments.has("--firestore") {
+      guard file != "-" else {
+        throw CommandFailure(
+          code: .usage, message: "--firestore writes a folder, and not to standard output.")
       }
-      let columns = names.sorted { $0.lexicographicallyPrecedes($1) }.map {
-        String(decoding: $0, as: UTF8.self)
-      }
-      output.write(CSV.row(["path"] + columns))
-      var documents = 0
-      try forEach(for: output, &outcome) { document in
-        let cells = columns.map { document.fields[$0].map(CSV.cell) ?? "" }
-        output.write(CSV.row([document.path.description] + cells))
-        documents += 1
-      }
-      outcome.documents = documents
-    } else {
-      var documents = 0
-      try forEach(for: output, &outcome) { document in
-        output.write(DocumentJSON.object(of: document).description)
-        documents += 1
-      }
-      outcome.documents = documents
+      let project = arguments.value(of: "--project") ?? DocumentJSON.ownProject
+      return { () throws(DocumentStoreError) in try FirestoreFolder(file, project: project) }
     }
-    try output.finish()
-    if let query {
-      if outcome.documents == 0 { outcome.hint = try CollectionHint.text(query, store) }
-    } else {
-      outcome.files = try store.count(Self.objects)
-    }
-    return outcome
+    let format = try lineFormat(arguments, file, query)
+    return { () throws(DocumentStoreError) in try LineSink(file, format) }
   }
 
-  /// Visits the documents of users only. The store's own documents, such as records of files, cannot be
-  /// imported.
-  private func forEach(
-    for output: ExportFile, _ outcome: inout Outcome, _ body: (StoredDocument) -> Void
-  ) throws(DocumentStoreError) {
-    func take(_ document: StoredDocument) { if !document.path.isReserved { body(document) } }
-    let start = ContinuousClock.now
-    if let query {
-      let total = try DocumentPages(store: store, query: query).documentsMax()
-      var progress = Progress(total: total, start: start)
-      try forEach(in: query, for: output, progress: &progress, outcome: &outcome, take)
-      return
+  private static func requireCompatible(_ arguments: Arguments) throws {
+    for (option, other) in [
+      ("--format", "--plain"), ("--fields", "--plain"), ("--id", "--plain"), ("--project", "--firestore"),
+    ]
+    where arguments.has(option) && !arguments.has(other) {
+      throw CommandFailure(code: .usage, message: "\(option) needs \(other).")
     }
-    var progress = Progress(total: store.count, start: start)
-    for id in try store.collectionGroups() where PathArgument.isCollectionID(id) {
-      let query = StructuredQuery(.collectionGroup(id))
-      try forEach(in: query, for: output, progress: &progress, outcome: &outcome, take)
+    guard !arguments.has("--firestore") || !(arguments.has("--plain") || arguments.has("--csv")) else {
+      throw CommandFailure(
+        code: .usage, message: "--firestore is a format of its own: leave out --plain and --csv.")
     }
   }
 
-  private func forEach(
-    in query: StructuredQuery, for output: ExportFile, progress: inout Progress, outcome: inout Outcome,
-    _ body: (StoredDocument) -> Void
-  ) throws(DocumentStoreError) {
-    let pages = DocumentPages(store: store, query: query)
-    try pages.forEach(
-      checkNotInterrupted: output.checkNotInterrupted, skipped: { outcome.undecodable.add($0) }
-    ) { documents in
-      for document in documents { body(document) }
-      progress.done += documents.count
-      let done = progress.done
-      let (all, seconds) = (
-        UInt64(max(progress.total, done)), (ContinuousClock.now - progress.start) / .seconds(1)
+  private static func lineFormat(
+    _ arguments: Arguments, _ file: String, _ query: StructuredQuery?
+  ) throws -> any LineFormat {
+    guard arguments.has("--plain") else { return arguments.has("--csv") ? TopLevelColumns() : TypedLines() }
+    var isOneCollection = false
+    if case .collection? = query?.scope { isOneCollection = true }
+    let layout = PlainLayout(
+      idName: arguments.value(of: "--id") ?? (isOneCollection ? "id" : "path"), hasPaths: !isOneCollection,
+      fields: try ExportedFields.fields(arguments))
+    return try isCSV(arguments, file) ? PlainColumns(layout: layout) : PlainLines(layout: layout)
+  }
+
+  private static func isCSV(_ arguments: Arguments, _ file: String) throws -> Bool {
+    if arguments.has("--csv") { return true }
+    switch arguments.value(of: "--format")?.lowercased() {
+    case nil: return file.lowercased().hasSuffix(".csv")
+    case "csv"?: return true
+    case "jsonl"?, "json"?, "ndjson"?: return false
+    case let other?:
+      throw CommandFailure(
+        code: .usage, message: "there is no format \"\(other)\" for an export. The formats are jsonl and csv."
       )
-      line.show(
-        UInt64(done), of: all,
-        what: ProgressLine.pace(documents: done, seconds: seconds, done: UInt64(done), of: all))
     }
   }
 }

@@ -16,8 +16,9 @@
 import DocumentStore
 
 enum DatastoreEntity {
-  private enum Meaning {
+  enum Meaning {
     static let time: UInt64 = 7
+    static let point: UInt64 = 9
     static let blob: UInt64 = 14
     static let byteString: UInt64 = 16
     static let entity: UInt64 = 19
@@ -89,34 +90,36 @@ enum DatastoreEntity {
   ) throws(ProtobufProblem) -> StoredMap {
     guard depth < ProtobufReader.depthMax else { throw ProtobufProblem("a record is nested too deeply") }
     var names: [String] = []
-    var values: [String: StoredValue] = [:]
+    // Keyed by bytes, because canonically equivalent names are different fields.
+    var values: [[UInt8]: StoredValue] = [:]
     for (number, content) in fields where number == 14 || number == 15 {
       guard case .bytes(let bytes) = content else { continue }
       let property = try Property(bytes)
       let name = property.name
-      if values[name] == nil { names.append(name) }
+      let key = Array(name.utf8)
+      if values[key] == nil { names.append(name) }
       guard property.meaning != Meaning.emptyList else {
-        values[name] = .array([])
+        values[key] = .array([])
         continue
       }
       let value = try value(property, depth)
       guard property.meaning != Meaning.vector else {
-        values[name] = .vector(try vector(values.removeValue(forKey: name), value, name: name))
+        values[key] = .vector(try vector(values.removeValue(forKey: key), value, name: name))
         continue
       }
       guard property.isMultiple else {
-        values[name] = value
+        values[key] = value
         continue
       }
       var elements: [StoredValue] = []
-      if case .array(let before)? = values[name] { elements = before }
+      if case .array(let before)? = values[key] { elements = before }
       // The array is removed from `values` while it grows. Otherwise a second reference to it would force a
       // copy.
-      values[name] = nil
+      values[key] = nil
       elements.append(value)
-      values[name] = .array(elements)
+      values[key] = .array(elements)
     }
-    return StoredMap(names.map { ($0, values[$0] ?? .null) })
+    return StoredMap(names.map { ($0, values[Array($0.utf8)] ?? .null) })
   }
 
   /// Appends the next number to a vector.

@@ -17,7 +17,12 @@ protocol DocumentSource: AnyObject {
   /// The number of skipped records that no import can write. They describe storage files, and the source does
   /// not contain the contents of those files.
   var recordsSkipped: Int { get }
+  /// Stored with the progress of an import for the run that resumes; nil if that run needs nothing.
+  var plan: Data? { get }
   func skip(to offset: UInt64) throws
+  /// Continues after the documents of an earlier run, which stored `plan`. Returns false, and skips nothing,
+  /// if this run does not read the same documents as that run.
+  func resume(at offset: UInt64, after documents: Int, plan: Data?) throws -> Bool
   /// Returns nil at the end. A `JSONProblem` is about the document at `start`; any other error is about
   /// the file.
   func next() throws -> (path: DocumentPath, fields: StoredMap)?
@@ -25,6 +30,14 @@ protocol DocumentSource: AnyObject {
 
 extension DocumentSource {
   var recordsSkipped: Int { 0 }
+
+  var plan: Data? { nil }
+
+  func resume(at offset: UInt64, after documents: Int, plan: Data?) throws -> Bool {
+    guard plan == nil else { return false }
+    try skip(to: offset)
+    return true
+  }
 
   /// Whether an import can resume at an offset, which a pipe does not allow.
   var readsFiles: Bool { !files.isEmpty && files.allSatisfy(FilePrefix.isFile) }
@@ -130,18 +143,27 @@ final class JSONLines: DocumentSource {
     let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
     switch text.first {
     case "[" where text.last == "]":
-      return "The line is a list; \"jq -c '.[]' FILE\" makes a line of each of its elements."
+      return
+        "The line is a list. \(plain("of plain objects")), and \"jq -c '.[]' FILE\" makes a line of each of its "
+        + "elements."
     case "[":
       return
-        "The file looks like a list over several lines; \"jq -c '.[]' FILE\" makes a line of each of its elements."
+        "The file looks like a list over several lines. \(plain("of plain objects")), and \"jq -c '.[]' FILE\" makes "
+        + "a line of each of its elements."
     case "{" where text.last != "}":
       return "The file looks like JSON over several lines; \"jq -c . FILE\" makes one line of each object."
-    case "{", nil: return nil
+    // Typed lines always have a path.
+    case "{" where text.contains("\"path\"") || text.contains("\"projects/"): return nil
+    case "{":
+      return "Lines of plain JSON have no types. \(plain("of plain objects"))."
+    case nil: return nil
     case _ where text.contains(",") || text.contains(";") || text.contains("\t"):
-      return
-        "The file looks like CSV, which has no types: write a line of JSON for each row, as \"dugout import --help\" "
-        + "shows it."
+      return "The file looks like CSV. \(plain("with names in its first line"))."
     default: return nil
     }
+  }
+
+  private static func plain(_ what: String) -> String {
+    "With --into COLLECTION, \"dugout import\" reads a file \(what)"
   }
 }

@@ -40,6 +40,8 @@ struct ImportJob {
     /// because the user may have corrected them.
     var checksum: UInt32
     var documents: Int
+    /// See `DocumentSource`.
+    var plan: Data?
   }
 
   private static let batchMax = 500
@@ -75,8 +77,9 @@ struct ImportJob {
   mutating func run(until isOver: () -> Bool) throws -> Outcome {
     let start = ContinuousClock.now
     prefix = FilePrefix(of: source.files)
-    if let mark = mark() {
-      try source.skip(to: mark.bytesDone)
+    if let mark = mark(),
+      try source.resume(at: mark.bytesDone, after: mark.documents, plan: mark.plan)
+    {
       outcome.documentsBefore = mark.documents
       isMarked = true
     }
@@ -220,7 +223,7 @@ struct ImportJob {
     guard source.readsFiles, let checksum = prefix.checksum(upTo: bytesDone) else { return }
     let mark = Mark(
       store: store.bytes.storeID.description, stamp: store.bytes.lastStamp, bytesDone: bytesDone,
-      checksum: checksum, documents: outcome.documentsBefore + outcome.documents)
+      checksum: checksum, documents: outcome.documentsBefore + outcome.documents, plan: source.plan)
     do {
       let data = try JSONEncoder().encode(mark)
       try data.write(to: URL(fileURLWithPath: markPath), options: .atomic)

@@ -48,7 +48,7 @@ final class LineReader {
   /// callers need the number.
   var lineNumber: Int { linesRead + ((try? Self.lines(of: path, upTo: readFrom)) ?? 0) }
 
-  private static func lines(of path: String, upTo end: UInt64) throws -> Int {
+  static func lines(of path: String, upTo end: UInt64) throws -> Int {
     guard end > 0, let handle = FileHandle(forReadingAtPath: path) else { return 0 }
     var (count, rest) = (0, end)
     while rest > 0, let piece = try handle.read(upToCount: min(chunkBytes, Int(clamping: rest))),

@@ -11,12 +11,12 @@ import ByteStore
 import Foundation
 
 final class RecordLog {
-  private static let blockBytes = 32 << 10
-  private static let headerBytes = 7
+  static let blockBytes = 32 << 10
+  static let headerBytes = 7
   /// No document is longer, so longer records are not buffered.
   private static let recordBytesMax = 32 << 20
 
-  private enum Part: UInt8 {
+  enum Part: UInt8 {
     case whole = 1
     case first, middle, last
   }

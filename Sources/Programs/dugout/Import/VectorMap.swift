@@ -18,6 +18,10 @@ enum VectorMap {
     return numbers.count == elements.count ? .vector(numbers) : .map(map)
   }
 
+  static func map(of numbers: [Double]) -> StoredMap {
+    StoredMap([(typeField, .string(type)), (numbersField, .array(numbers.map { .double($0) }))])
+  }
+
   static func number(_ value: StoredValue) -> Double? {
     switch value {
     case .double(let number): number

@@ -4,19 +4,26 @@ import DocumentStore
 import Foundation
 
 enum CSV {
-  /// Quotes cells that contain a comma, a quote or a line break (RFC 4180). Compares Unicode scalars, because
-  /// a quote with a combining mark is one `Character` in Swift, but a CSV reader sees a quote.
-  static func row(_ cells: [String]) -> String {
-    cells.map { cell in
-      guard cell.unicodeScalars.contains(where: { [",", "\"", "\n", "\r"].contains($0) }) else { return cell }
-      var text = "\""
-      for scalar in cell.unicodeScalars {
-        if scalar == "\"" { text.unicodeScalars.append(scalar) }
-        text.unicodeScalars.append(scalar)
-      }
-      text.unicodeScalars.append("\"")
-      return text
-    }.joined(separator: ",")
+  static func row(_ cells: [String]) -> String { cells.map(quoted).joined(separator: ",") }
+
+  /// Quotes a cell that contains a comma, a quote or a line break (RFC 4180). Compares bytes, because a quote
+  /// with a combining mark is one `Character` in Swift, but a CSV reader sees a quote.
+  static func quoted(_ cell: String) -> String {
+    guard cell.utf8.contains(where: needsQuotes) else { return cell }
+    var text = "\""
+    for scalar in cell.unicodeScalars {
+      if scalar == "\"" { text.unicodeScalars.append(scalar) }
+      text.unicodeScalars.append(scalar)
+    }
+    text.unicodeScalars.append("\"")
+    return text
+  }
+
+  private static func needsQuotes(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: ","), UInt8(ascii: "\""), UInt8(ascii: "\n"), UInt8(ascii: "\r"): true
+    default: false
+    }
   }
 
   /// Formats a complete value, on one line unless its text has line breaks.

@@ -49,6 +49,9 @@ enum DocumentJSON {
     StoredReference(inDefaultDatabase: path)
   }
 
+  /// The project of references that an app without its own project writes.
+  static var ownProject: String { StoredReference(inDefaultDatabase: DocumentPath(unchecked: [])).projectID }
+
   private static func text(of reference: StoredReference) -> String {
     // Earlier releases of this tool wrote neither project nor database.
     let isNameless = reference.projectID.isEmpty && reference.databaseID.isEmpty

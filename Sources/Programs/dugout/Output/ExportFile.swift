@@ -123,8 +123,7 @@ final class ExportFile {
   private static func makePart(of target: String, mode: mode_t) -> (path: String, descriptor: Int32) {
     var part = (path: target, descriptor: Int32(-1))
     for _ in 0..<partsMax {
-      let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-      part.path = target + partMark + String(repeating: "0", count: partDigits - digits.count) + digits
+      part.path = newPart(of: target)
       part.descriptor = open(part.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
       guard part.descriptor >= 0 else { return part }
       // On a file system without locks, no other process can have locked the file.
@@ -137,18 +136,27 @@ final class ExportFile {
     return part
   }
 
-  /// Removes temporary files of exports that were killed.
-  private static func removeParts(of target: String) {
+  /// Returns a name for a temporary file or folder of the target.
+  static func newPart(of target: String) -> String {
+    let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+    return target + partMark + String(repeating: "0", count: partDigits - digits.count) + digits
+  }
+
+  /// Returns the paths beside the target that have the name of a temporary file or folder.
+  static func parts(of target: String) -> [String] {
     let slash = target.lastIndex(of: "/")
     let folder = slash.map { String(target[...$0]) } ?? "."
     let start = (slash.map { String(target[target.index(after: $0)...]) } ?? target) + partMark
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.filter { name in
       let digits = name.dropFirst(start.count)
-      guard name.hasPrefix(start), digits.count == partDigits, digits.allSatisfy(Self.digits.contains) else {
-        continue
-      }
-      removePart(slash == nil ? name : folder + name)
-    }
+      return name.hasPrefix(start) && digits.count == partDigits && digits.allSatisfy(Self.digits.contains)
+    }.map { slash == nil ? $0 : folder + $0 }
+  }
+
+  /// Removes temporary files of exports that were killed.
+  private static func removeParts(of target: String) {
+    for path in parts(of: target) { removePart(path) }
   }
 
   private static func removePart(_ path: String) {
@@ -194,7 +202,8 @@ final class ExportFile {
     return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
   }
 
-  private static func failure(_ path: String) -> DocumentStoreError {
+  /// Describes the failure of the last system call.
+  static func failure(_ path: String) -> DocumentStoreError {
     let code = errno
     var evidence = StorageEvidence(
       message: "\(path) cannot be written: \(String(cString: strerror(code))).")

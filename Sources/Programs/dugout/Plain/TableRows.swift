@@ -1,0 +1,63 @@
+// Turns the rows of a table into ids and fields.
+
+import DocumentStore
+
+struct TableRows {
+  let columns: [Column]
+  /// The types of the columns, apart from the rest, because every cell needs them.
+  private let types: [FieldType?]
+  private let idColumn: Int?
+  private let layout: RowLayout
+  /// The number of rows from which the types were taken; nil if these were all rows.
+  private let rowsSampled: Int?
+
+  init(_ columns: [Column], rowsSampled: Int? = nil) {
+    self.columns = columns
+    self.rowsSampled = rowsSampled
+    types = columns.map(\.type)
+    idColumn = columns.firstIndex(where: \.isID)
+    layout = RowLayout(columns)
+  }
+
+  /// Returns the id in the row that was read last; nil if no column has ids.
+  func id(_ reader: CSVReader) throws(JSONProblem) -> String? {
+    guard let idColumn else { return nil }
+    let id = try reader.text(idColumn).withoutOuterBlanks
+    guard !id.isEmpty else {
+      throw JSONProblem(
+        message: "the column \"\(columns[idColumn].name)\" is empty, and has the ids of the documents")
+    }
+    return id
+  }
+
+  func fields(_ reader: CSVReader) throws(JSONProblem) -> StoredMap {
+    try layout.fields { column throws(JSONProblem) in try value(column, reader) }
+  }
+
+  /// Returns the value of a cell; nil if it is empty. Only a string can be empty between quotes.
+  func value(_ column: Int, _ reader: CSVReader) throws(JSONProblem) -> StoredValue? {
+    guard let type = types[column] else { return nil }
+    let cell = reader.record.cells[column]
+    guard !cell.range.isEmpty else { return cell.isQuoted && type == .string ? .string("") : nil }
+    let text = try reader.text(column)
+    if let value = type.value(of: text) { return value }
+    guard !text.withoutOuterBlanks.isEmpty else { return nil }
+    throw mismatch(text, column, type)
+  }
+
+  private func mismatch(_ text: String, _ column: Int, _ type: FieldType) -> JSONProblem {
+    var problem = PlainValue.mismatch(text, type)
+    let option = ShellWord.quoted("--type=\(columns[column].name)=string")
+    problem.field = columns[column].path
+    if let rowsSampled {
+      problem.message += ", as the values in the first \(Wording.count(rowsSampled, "row")) are"
+      problem.hint =
+        "Give the column its type with \(option), or import a file, which is read as a whole before the types are "
+        + "chosen."
+    } else {
+      problem.hint =
+        "Correct it, or give the column another type, such as \(option), and repeat the command."
+    }
+    return problem
+  }
+}
