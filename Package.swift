@@ -26,7 +26,7 @@
 // | DocumentStore          | StoreTools ByteStore Libc CSanitizer                          | Dispatch Synchronization  |
 // | StoreTools             | ByteStore Libc                                                | Synchronization           |
 // | ByteStore              | Libc CLZ4 CPortableLZ4 CDigest CFileSystem                    | Dispatch Synchronization  |
-// | Libc                   |                                                               | Darwin Glibc Musl         |
+// | Libc                   |                                                               | Android Darwin Glibc Musl |
 // | CDigest                |                                                               |                           |
 // | CFileSystem            |                                                               |                           |
 // | CSanitizer             |                                                               |                           |
