@@ -35,7 +35,7 @@ enum PlatformSymbols {
     for name in words(notBionicNames) { platforms[name] = [.darwin, .glibc, .musl] }
     for name in words(glibcAndMuslNames) { platforms[name] = SourcePlatform.linux }
     for name in words(darwinNames) { platforms[name] = [.darwin] }
-    for name in words(newNames) { platforms[name] = SourcePlatform.linuxAndAndroid }
+    for name in newTypes { platforms[name] = SourcePlatform.linuxAndAndroid }
     return platforms
   }()
 
@@ -76,7 +76,7 @@ enum PlatformSymbols {
     """
 
   /// What Apple's systems have only in newer versions than those of the manifest.
-  private static let newNames = "InlineArray Observations UTF8Span utf8Span"
+  static let newTypes = ["InlineArray", "Observations", "UTF8Span", "utf8Span"]
 
   private static let prefixes: [(prefix: String, platforms: Set<SourcePlatform>)] = [
     ("epoll_", SourcePlatform.linuxAndAndroid), ("EPOLL", SourcePlatform.linuxAndAndroid),

@@ -14,7 +14,7 @@ import Testing
     let tree = try RepositoryTree.repository()
     let manifest = try #require(tree.texts["Package.swift"])
     let page = try #require(tree.texts["docs/guides/platforms.md"])
-    let versions = try #require(manifest.firstMatch(of: #/platforms: \[(.+?)\]/#)).1
+    let versions = try #require(manifest.firstMatch(of: #/\n  platforms: \[(.+?)\]/#)).1
     let declared = versions.matches(of: #/\.(\w+)\(\.v(\d+)\)/#)
     #expect(declared.count == 5)
     for platform in declared {
@@ -111,6 +111,7 @@ import Testing
   }
 
   private func violations(_ text: String) -> [String] {
-    PlatformCheck.violations(in: RepositoryTree(["Sources/A/A.swift": text])).map(\.description)
+    let texts = ["Sources/A/A.swift": "\(text)\n// import Libc"]
+    return PlatformCheck.violations(in: RepositoryTree(texts)).map(\.description)
   }
 }

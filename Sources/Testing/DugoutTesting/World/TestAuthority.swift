@@ -28,9 +28,8 @@ public final class TestAuthority: Sendable {
     options.maintenance = .manual
     store = try DocumentStore.open("/authority", options: options, platform: .simulated(in: world))
     root = try LoopbackRemote(authority: store, faults: LoopbackFaults(), seed: 0, on: world)
-    let lane = NetworkLane(world)
-    let remote = LoopbackRemote(sharing: root, seed: 0, on: lane) { log("authority", $0) }
-    client = TestClient("authority", user: Self.user, remote: remote, lane: lane, in: world) { _ in }
+    let connection = TestConnection(to: root, seed: 0, in: world) { log("authority", $0) }
+    client = TestClient("authority", user: Self.user, connection: connection, in: world) { _ in }
   }
 
   /// A database whose connection to the authority has no faults and cannot be cut. Use it to write what

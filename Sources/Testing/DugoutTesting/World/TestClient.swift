@@ -6,12 +6,25 @@ internal import FirebaseCore
 public import FirebaseFirestore
 internal import OfflineSync
 
+/// The way of one client to the authority.
+struct TestConnection: Sendable {
+  let remote: LoopbackRemote
+  /// The scheduler of the remote, which knows how many messages are in transit.
+  let lane: NetworkLane
+
+  init(
+    to root: LoopbackRemote, seed: UInt64, in world: WorldScheduler, log: @escaping @Sendable (String) -> Void
+  ) {
+    lane = NetworkLane(world)
+    remote = LoopbackRemote(sharing: root, seed: seed, on: lane, log: log)
+  }
+}
+
 /// A client of a world. Its cache is in memory, and survives `relaunch()`.
 public final class TestClient: Sendable, CustomStringConvertible {
   /// The name of the client in the history.
   public let name: String
-  let remote: LoopbackRemote
-  let lane: NetworkLane
+  let connection: TestConnection
   private let world: WorldScheduler
   private let user: String?
   private let platform: Platform
@@ -24,13 +37,12 @@ public final class TestClient: Sendable, CustomStringConvertible {
   }
 
   init(
-    _ name: String, user: String?, remote: LoopbackRemote, lane: NetworkLane, in world: WorldScheduler,
+    _ name: String, user: String?, connection: TestConnection, in world: WorldScheduler,
     configure: @escaping @Sendable (FirestoreSettings) -> Void
   ) {
     self.name = name
     self.user = user
-    self.remote = remote
-    self.lane = lane
+    self.connection = connection
     self.world = world
     self.configure = configure
     platform = .simulated(in: world)
@@ -53,7 +65,7 @@ public final class TestClient: Sendable, CustomStringConvertible {
 
   private func launch() {
     let settings = FirestoreSettings()
-    settings.remote = remote
+    settings.remote = connection.remote
     settings.dispatchQueue = DispatchQueue(label: "dugout.testing.callbacks")
     configure(settings)
     settings.environment = ClientEnvironment(

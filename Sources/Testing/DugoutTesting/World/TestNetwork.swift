@@ -9,10 +9,10 @@ public struct TestNetwork: Sendable {
   let initial: Locked<NetworkFaults>
 
   /// Cuts the connection of a client. Messages in transit are lost, and new connections fail.
-  public func cut(_ client: TestClient) { client.remote.setReachable(false) }
+  public func cut(_ client: TestClient) { client.connection.remote.setReachable(false) }
 
   /// Ends a cut. The client connects at its next attempt, which may take up to a minute of virtual time.
-  public func restore(_ client: TestClient) { client.remote.setReachable(true) }
+  public func restore(_ client: TestClient) { client.connection.remote.setReachable(true) }
 
   /// Cuts the connections of all clients.
   public func cutAll() { for client in clients() { cut(client) } }
@@ -22,7 +22,7 @@ public struct TestNetwork: Sendable {
 
   /// Changes the faults of one client's connection from now on.
   public func setFaults(_ faults: NetworkFaults, of client: TestClient) {
-    client.remote.setFaults(faults.loopback)
+    client.connection.remote.setFaults(faults.loopback)
   }
 
   /// Changes the faults of all connections from now on, also those of clients that are created later.

@@ -38,20 +38,20 @@ extension TestWorld {
   private func differences(of client: TestClient, in queries: [StructuredQuery]) -> [String] {
     guard let driver = client.driver else { return [] }
     if let work = driver.remainingWork {
-      let cut = client.remote.canReachAuthority ? "" : ", which is cut off,"
+      let cut = client.connection.remote.canReachAuthority ? "" : ", which is cut off,"
       return ["\(client)\(cut) waits for \(work)."]
     }
     var differences: [String] = []
     for viewed in driver.viewedQueries {
       let name = "The listener of \(viewed.query.canonicalID) at \(client)"
       if !viewed.isSynced { differences.append("\(name) is not in sync.") }
-      differences += self.differences(name, viewed.documents, viewed.query)
+      differences += self.differences(name, viewed.documents, in: viewed.query)
     }
     for query in queries {
       let seen = Result { () throws(DocumentStoreError) in try driver.store.documents(query) }
       switch seen {
       case .success(let documents):
-        differences += self.differences("\(client)", documents, query)
+        differences += self.differences("\(client)", documents, in: query)
       case .failure(let error):
         differences.append("\(client) cannot read \(query.canonicalID): \(error)")
       }
@@ -61,7 +61,7 @@ extension TestWorld {
 
   /// Compares paths, order and fields. Times are not compared: a listener is not notified if only they change.
   private func differences(
-    _ name: String, _ seen: [StoredDocument], _ query: StructuredQuery
+    _ name: String, _ seen: [StoredDocument], in query: StructuredQuery
   ) -> [String] {
     let expected: [StoredDocument]
     do { expected = try authority.documents(query) } catch { return ["The authority fails: \(error)"] }

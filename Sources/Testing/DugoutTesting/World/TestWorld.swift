@@ -91,13 +91,11 @@ public final class TestWorld: Sendable {
   ) throws -> TestClient {
     let isTaken = name == "authority" || members.withLock { $0.contains { $0.name == name } }
     guard !isTaken else { throw TestWorldError.nameInUse(name) }
-    let lane = NetworkLane(scheduler)
-    let remote = LoopbackRemote(sharing: authority.root, seed: scheduler.random(), on: lane) {
+    let connection = TestConnection(to: authority.root, seed: scheduler.random(), in: scheduler) {
       [weak self] in self?.record($0, of: name)
     }
-    remote.setFaults(network.initial.withLock { $0 }.loopback)
-    let client = TestClient(
-      name, user: user, remote: remote, lane: lane, in: scheduler, configure: configure)
+    connection.remote.setFaults(network.initial.withLock { $0 }.loopback)
+    let client = TestClient(name, user: user, connection: connection, in: scheduler, configure: configure)
     members.withLock { $0.append(client) }
     return client
   }
@@ -159,9 +157,11 @@ extension TestWorld: WorldOwner {
   /// What the clients wait for; nil if they have settled.
   private var remainingWork: String? {
     for client in clients + [authority.internalClient] {
-      let count = client.lane.inTransitCount
+      let count = client.connection.lane.inTransitCount
       if count > 0 { return "\(count) messages of \(client) are in transit." }
-      guard client.remote.canReachAuthority, let work = client.driver?.remainingWork else { continue }
+      guard client.connection.remote.canReachAuthority, let work = client.driver?.remainingWork else {
+        continue
+      }
       return "\(client) waits for \(work)."
     }
     return nil
@@ -180,7 +180,7 @@ extension TestWorld: WorldOwner {
     case .inWorld(let microseconds):
       let waits = clients.compactMap { client in
         client.driver?.remainingWork.map { work in
-          "\(client)\(client.remote.canReachAuthority ? "" : ", which is cut off,") waits for \(work)."
+          "\(client)\(client.connection.remote.canReachAuthority ? "" : ", which is cut off,") waits for \(work)."
         }
       }
       reason =
