@@ -7,6 +7,8 @@
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
 // | dugout                 | ByteStore StoreTools DocumentStore ObjectStore OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | Foundation Dispatch Synchronization |
+// | DugoutTestingTrait     | DugoutTesting                                                 | Synchronization Testing   |
+// | DugoutTesting          | FirebaseFirestore FirebaseCore OfflineSync DocumentStore ByteStore | Foundation Dispatch |
 // | Ballcap                | BallcapFields LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Observation Apple |
 // | BallcapFields          | FirebaseFirestore                                              |                           |
 // | Pring                  | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Apple |
@@ -24,7 +26,7 @@
 // | DocumentStore          | StoreTools ByteStore Libc CSanitizer                          | Dispatch Synchronization  |
 // | StoreTools             | ByteStore Libc                                                | Synchronization           |
 // | ByteStore              | Libc CLZ4 CPortableLZ4 CDigest CFileSystem                    | Dispatch Synchronization  |
-// | Libc                   |                                                               | Darwin Glibc Musl         |
+// | Libc                   |                                                               | Android Darwin Glibc Musl |
 // | CDigest                |                                                               |                           |
 // | CFileSystem            |                                                               |                           |
 // | CSanitizer             |                                                               |                           |
@@ -76,6 +78,8 @@ let package = Package(
     .library(name: "BallcapFields", targets: ["BallcapFields"]),
     .library(name: "Pring", targets: ["Pring"]),
     .library(name: "StreamBaseKit", targets: ["StreamBaseKit"]),
+    .library(name: "DugoutTesting", targets: ["DugoutTesting"]),
+    .library(name: "DugoutTestingTrait", targets: ["DugoutTestingTrait"]),
     .executable(name: "dugout", targets: ["dugout"]),
   ],
   targets: [
@@ -163,6 +167,15 @@ let package = Package(
       name: "StreamBaseKit",
       dependencies: ["LayerKit", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore", "ByteStore"],
       path: "Sources/Layers/StreamBaseKit", swiftSettings: library),
+
+    // Testing
+    .target(
+      name: "DugoutTesting",
+      dependencies: ["FirebaseFirestore", "FirebaseCore", "OfflineSync", "DocumentStore", "ByteStore"],
+      path: "Sources/Testing/DugoutTesting", swiftSettings: library),
+    .target(
+      name: "DugoutTestingTrait", dependencies: ["DugoutTesting"],
+      path: "Sources/Testing/DugoutTestingTrait", swiftSettings: library),
 
     // Programs
     .executableTarget(
@@ -275,6 +288,9 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "DugoutTestingTests", dependencies: ["DugoutTesting", "DugoutTestingTrait", "FirebaseFirestore"],
+      swiftSettings: strict),
+    .testTarget(
       name: "ProgramTests",
       dependencies: [
         "dugout", "campaign", "Harness", "ObjectStore", "DocumentStore", "StoreTools", "ByteStore",
@@ -285,7 +301,7 @@ let package = Package(
       name: "GuideTests",
       dependencies: [
         "Harness", "Ballcap", "FirebaseAuth", "FirebaseFirestore", "FirebaseStorage", "ObjectSync",
-        "OfflineSync", "DocumentStore",
+        "OfflineSync", "DocumentStore", "DugoutTesting", "DugoutTestingTrait",
       ],
       swiftSettings: strict),
     // A link in its folder adds the reader of instruction counts, because the benchmarks are another package.
@@ -313,7 +329,7 @@ if let band = Context.environment["DUGOUT_BAND"] {
   ]
   let api = [
     "FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "FirebaseAuth",
-    "Firebase",
+    "Firebase", "DugoutTesting", "DugoutTestingTrait",
   ]
   let layers = [
     "LayerKit", "Ballcap", "BallcapFields", "Pring", "StreamBaseKit", "StreamHarness", "LayerHarness",
@@ -324,7 +340,7 @@ if let band = Context.environment["DUGOUT_BAND"] {
     ],
     "api": engine + api + [
       "OfflineSyncTests", "ObjectSyncTests", "FirebaseCoreTests", "FirebaseFirestoreTests",
-      "FirebaseStorageTests", "FirebaseAuthTests",
+      "FirebaseStorageTests", "FirebaseAuthTests", "DugoutTestingTests",
     ],
     "layers": engine + api + layers
       + ["LayerKitTests", "BallcapFieldsTests", "BallcapTests", "PringTests", "StreamBaseKitTests"],

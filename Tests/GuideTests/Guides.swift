@@ -7,12 +7,15 @@ import Ballcap
 import ObjectSync
 import Dispatch
 import DocumentStore
+import DugoutTesting
+import DugoutTestingTrait
 import FirebaseAuth
 import FirebaseFirestore
 import FirebaseStorage
 import Foundation
 import Observation
 import OfflineSync
+import Testing
 
 /// docs/guides/backup.md
 struct BackupGuide {
@@ -812,5 +815,73 @@ struct SecondProcessGuide {
     let notes = try Firestore.open(at: group.appendingPathComponent("notes"), access: .readOnly)
     let newest = try notes.collection("notes").order(by: "written", descending: true).limit(to: 1).read()
     return newest.documents.first?.get("text") as? String
+  }
+}
+
+/// docs/guides/testing-your-app.md
+@Suite struct TestingGuide {
+  func notesReachTheTablet() async throws {
+    try await TestWorld.run(seed: 7) { world in
+      let phone = try world.client("phone")
+      let tablet = try world.client("tablet")
+      try await phone.firestore.document("notes/1").setData(["text": "milk"])
+      let note = try await tablet.firestore.document("notes/1").getDocument()
+      precondition(note.data()?["text"] as? String == "milk")
+    }
+  }
+
+  func offlineClient(in world: TestWorld) throws -> TestClient {
+    try world.client("phone", user: "ann") { settings in
+      settings.acknowledgement = .local
+    }
+  }
+
+  func aNoteSurvivesATunnel(_ world: TestWorld, phone: TestClient, tablet: TestClient) async throws {
+    world.network.cut(phone)
+    try await phone.firestore.document("notes/1").setData(["text": "milk"])
+    let own = try await phone.firestore.document("notes/1").getDocument()
+    precondition(own.metadata.isFromCache && own.metadata.hasPendingWrites)
+
+    world.network.restore(phone)
+    world.network.setFaults(.flaky, of: tablet)
+    try await world.checkConvergence(of: "notes")
+  }
+
+  func aReminderIsDueTomorrow(_ world: TestWorld, phone: TestClient) async throws {
+    try await phone.firestore.document("reminders/1").setData(["due": world.time.now.addingTimeInterval(86_400)])
+    try await world.time.advance(by: .seconds(86_400))
+    let due = try await phone.firestore.collection("reminders")
+      .whereField("due", isLessThanOrEqualTo: world.time.now).getDocuments()
+    precondition(due.count == 1)
+  }
+
+  func aForeignListCannotBeChanged(_ world: TestWorld, phone: TestClient) async throws {
+    world.authority.refuseWrites { $0.path.hasPrefix("lists/") && $0.user != "ben" }
+    try await world.authority.firestore.document("lists/1").setData(["name": "Ben's list"])
+    do {
+      try await phone.firestore.document("lists/1").updateData(["name": "mine"])
+      preconditionFailure("the write was accepted")
+    } catch FirestoreErrorCode.permissionDenied {}
+    let list = try await phone.firestore.document("lists/1").getDocument()
+    precondition(list.data()?["name"] as? String == "Ben's list")
+  }
+
+  @Test(.seeds(100)) func twoPhonesAgree() async throws {
+    try await TestWorld.run { world in
+      var random = world.generator()
+      let clients = try ["phone", "tablet"].map { name in
+        try world.client(name) { $0.acknowledgement = .local }
+      }
+      for number in 0..<20 {
+        let client = clients.randomElement(using: &random) ?? clients[0]
+        world.network.setFaults(.random(using: &random), of: client)
+        try await client.firestore.document("notes/\(number % 5)").setData(["text": "\(number)"])
+        if Bool.random(using: &random) { world.network.cut(client) } else { world.network.restore(client) }
+        try await world.time.advance(by: .milliseconds(Int.random(in: 0...500, using: &random)))
+      }
+      world.network.restoreAll()
+      world.network.setFaults(.none)
+      try await world.checkConvergence(of: "notes")
+    }
   }
 }

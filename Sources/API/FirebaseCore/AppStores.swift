@@ -28,13 +28,13 @@ package final class AppStores: Sendable {
   /// do not wait for it.
   package func use(
     _ place: StoreAddress, _ durability: StoreDurability = .synced, instruments: (any Instruments)? = nil,
-    memoryBudget: Int? = nil
+    memoryBudget: Int? = nil, environment: ClientEnvironment? = nil
   ) throws(DocumentStoreError) -> StoreUse {
     var options = DocumentStore.Options()
     options.durability = durability
     options.instruments = instruments
     options.memoryBudget = memoryBudget
-    let store = store(place)
+    let store = environment.map { SharedStore(place, in: $0) } ?? store(place)
     let view = try store.join(options)
     if case .directory(let path) = place { opened.withLock { _ = $0.insert(path) } }
     return StoreUse(of: store, view: view)
@@ -73,9 +73,14 @@ private final class SharedStore: Sendable {
   }
 
   private let place: StoreAddress
+  /// The environment of the store's only user in a simulation; nil outside a simulation.
+  private let environment: ClientEnvironment?
   private let state = Locked(State())
 
-  init(_ place: StoreAddress) { self.place = place }
+  init(_ place: StoreAddress, in environment: ClientEnvironment? = nil) {
+    self.place = place
+    self.environment = environment
+  }
 
   func join(_ options: DocumentStore.Options) throws(DocumentStoreError) -> LocalView {
     try state.withLock { state throws(DocumentStoreError) in
@@ -93,6 +98,10 @@ private final class SharedStore: Sendable {
 
   private func open(_ options: DocumentStore.Options) throws(DocumentStoreError) -> DocumentStore {
     var options = options
+    if let environment {
+      options.maintenance = .manual
+      return try DocumentStore.open("/\(environment.name)", options: options, platform: environment.platform)
+    }
     switch place {
     case .directory(let path): return try DocumentStore.open(path, options: options)
     case .readOnly(let path):
@@ -118,12 +127,12 @@ private final class SharedStore: Sendable {
 
   /// Returns the client of the store's remote. The first call creates the client with `make`.
   func driver(
-    _ make: (DocumentStore) throws(DocumentStoreError) -> SyncDriver
+    _ make: (DocumentStore, ClientEnvironment?) throws(DocumentStoreError) -> SyncDriver
   ) throws(DocumentStoreError) -> SyncDriver {
     try state.withLock { state throws(DocumentStoreError) in
       if let driver = state.driver { return driver }
       guard let view = state.view else { throw .failedPrecondition("The store is closed.") }
-      let driver = try make(view.store)
+      let driver = try make(view.store, environment)
       state.driver = driver
       return driver
     }
@@ -187,8 +196,14 @@ package final class StoreUse: Sendable {
     _ remote: any Remote, _ attachment: RemoteAttachment, collector: LocalStore.Collector,
     options: SyncEngine.Options
   ) throws(DocumentStoreError) -> SyncDriver {
-    try store.driver { store throws(DocumentStoreError) in
-      try store.attach(remote, attachment, collector: collector, options: options)
+    try store.driver { store, environment throws(DocumentStoreError) in
+      guard let environment else {
+        return try store.attach(remote, attachment, collector: collector, options: options)
+      }
+      let driver = try store.attach(
+        remote, attachment, collector: collector, options: options, as: environment.identity)
+      environment.attached(driver)
+      return driver
     }
   }
 

@@ -37,7 +37,7 @@ extension DispatchQueue {
         case .success(let value): Transferred((value, nil))
         case .failure(let error): Transferred((nil, error))
         }
-      self.async { callback(answer.value) }
+      self.submit { callback(answer.value) }
     }
   }
 

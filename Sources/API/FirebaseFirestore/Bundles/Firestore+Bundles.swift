@@ -225,7 +225,7 @@ private struct BundleLoad: Sendable {
     let reported = LoadBundleTaskProgress(
       documentsLoaded: progress.documentsLoaded, totalDocuments: progress.totalDocuments,
       bytesLoaded: progress.bytesLoaded, totalBytes: progress.totalBytes, state: state)
-    firestore.callbackQueue.async { [task] in task.notifyObservers(of: reported) }
+    firestore.callbackQueue.submit { [task] in task.notifyObservers(of: reported) }
     return reported
   }
 }

@@ -1,6 +1,7 @@
 // A serial queue for results that the user receives in the order of the calls.
 
 import Dispatch
+import FirebaseCore
 
 /// A serial queue that also runs async reads. A read occupies the queue until it suspends, and later resumes
 /// on the queue. It therefore never runs on a thread of Swift's concurrency pool.
@@ -9,7 +10,7 @@ final class AnswerQueue: TaskExecutor {
   /// The reads that have been announced and have not completed.
   private let reads = DispatchGroup()
 
-  init(label: String) { queue = DispatchQueue(label: label) }
+  init(_ queue: DispatchQueue) { self.queue = queue }
 
   /// Announces a read. The caller must call `startRead` afterwards.
   func enterRead() { reads.enter() }
@@ -25,8 +26,11 @@ final class AnswerQueue: TaskExecutor {
   /// Blocks until every announced read has completed.
   func waitForReads() { reads.wait() }
 
+  /// Whether every announced read has completed.
+  var hasNoReads: Bool { reads.wait(timeout: .now()) == .success }
+
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    queue.submit { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }

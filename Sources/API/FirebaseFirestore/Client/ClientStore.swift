@@ -32,6 +32,8 @@ struct StoreOpening: Sendable {
   var memoryBudget: Int?
   /// The time between the refreshes of a read-only store that has listeners, in seconds.
   var refreshInterval = StoreFollower.secondsDefault
+  /// The environment in a simulation; nil outside a simulation.
+  var environment: ClientEnvironment?
 
   var isReadOnly: Bool { if case .readOnly = place { true } else { false } }
 }
@@ -42,10 +44,12 @@ package final class ClientStore: Sendable {
 
   let opening: StoreOpening
   private let prepare: Preparation
-  private let writes = DispatchQueue(label: "dugout.firestore.writes")
-  private let finishing = DispatchQueue(label: "dugout.firestore.writes.finishing")
-  let acknowledgements = DispatchQueue(label: "dugout.firestore.acknowledgements")
-  let answers = AnswerQueue(label: "dugout.firestore.answers")
+  private let writes: DispatchQueue
+  private let finishing: DispatchQueue
+  let acknowledgements: DispatchQueue
+  let answers: AnswerQueue
+  /// The simulation that runs the queues; nil outside a simulation.
+  let simulation: (any Simulation)?
   /// The operations that create an index first and have not completed.
   private let preparations = DispatchGroup()
   /// The operations that were passed to `work` and have not completed.
@@ -84,6 +88,12 @@ package final class ClientStore: Sendable {
   init(_ opening: StoreOpening, prepare: @escaping Preparation) {
     self.opening = opening
     self.prepare = prepare
+    let simulation = opening.environment?.simulation
+    self.simulation = simulation
+    writes = .serial("dugout.firestore.writes", in: simulation)
+    finishing = .serial("dugout.firestore.writes.finishing", in: simulation)
+    acknowledgements = .serial("dugout.firestore.acknowledgements", in: simulation)
+    answers = AnswerQueue(.serial("dugout.firestore.answers", in: simulation))
   }
 
   /// Creates a store that is already closed. Every call of it fails with `failedPrecondition`.
@@ -117,7 +127,8 @@ package final class ClientStore: Sendable {
 
   private func preparedUse() throws(DocumentStoreError) -> StoreUse {
     let use = try AppStores.shared.use(
-      opening.place, opening.durability, instruments: opening.instruments, memoryBudget: opening.memoryBudget)
+      opening.place, opening.durability, instruments: opening.instruments, memoryBudget: opening.memoryBudget,
+      environment: opening.environment)
     do throws(DocumentStoreError) {
       try prepare(use)
     } catch {
@@ -129,8 +140,14 @@ package final class ClientStore: Sendable {
 
   /// Opens the store before the first use. Blocks.
   func open() throws {
-    let result = writes.sync { Result { () throws(DocumentStoreError) in try openedOnWriteQueue() } }
-    _ = try result.mapError(FirestoreErrors.translate).get()
+    _ = try openedInTurn()
+  }
+
+  /// Opens the store on the write queue, after all operations issued before. Blocks.
+  private func openedInTurn() throws -> LocalView {
+    var result: Result<LocalView, DocumentStoreError> = .failure(FirestoreErrors.terminatedStore)
+    writes.perform { result = Result { () throws(DocumentStoreError) in try openedOnWriteQueue() } }
+    return try result.mapError(FirestoreErrors.translate).get()
   }
 
   /// Throws `failedPrecondition` if the store has been closed.
@@ -156,7 +173,7 @@ package final class ClientStore: Sendable {
   nonisolated(nonsending) func opened() async throws -> LocalView {
     if let view = openView { return view }
     return try await awaitResult { (done: @escaping Answer<LocalView>) in
-      writes.async { [self] in
+      writes.submit { [self] in
         let result = Result { () throws(DocumentStoreError) in try openedOnWriteQueue() }
         done(result.mapError(FirestoreErrors.translate))
       }
@@ -169,13 +186,17 @@ package final class ClientStore: Sendable {
     let (last, finished, view) = state.withLock { ($0.issued, $0.finished, $0.use?.view) }
     let write = write ?? last
     if finished < write {
-      waitForValue { done in resume(after: write) { done(()) } }
+      waitUntilFinished(write)
     } else if let view {
       return view
     }
     if let view = openView { return view }
-    return try writes.sync { Result { () throws(DocumentStoreError) in try openedOnWriteQueue() } }
-      .mapError(FirestoreErrors.translate).get()
+    return try openedInTurn()
+  }
+
+  private func waitUntilFinished(_ write: UInt64) {
+    guard let simulation else { return waitForValue { done in resume(after: write) { done(()) } } }
+    simulation.drain { state.withLock { $0.finished >= write } }
   }
 
   /// Waits for the operations in progress, then releases the store for good. Once `mayClose` is signalled,
@@ -183,17 +204,21 @@ package final class ClientStore: Sendable {
   func close(_ mayClose: DispatchSemaphore) {
     // These waits must come before the write queue is blocked: reads and long operations may need that queue
     // to wait for writes or to open the store.
-    answers.waitForReads()
-    preparations.wait()
-    works.notify(queue: writes) { mayClose.signal() }
-    mayClose.wait()
-    writes.sync {
+    if let simulation {
+      simulation.drain { answers.hasNoReads && preparations.isEmpty && works.isEmpty }
+    } else {
+      answers.waitForReads()
+      preparations.wait()
+      works.notify(queue: writes) { mayClose.signal() }
+      mayClose.wait()
+    }
+    writes.perform {
       // The flag is set here and not earlier, because calls issued before `close` may still have to open the
       // store.
       state.withLock { $0.isClosed = true }
-      finishing.sync {}
-      acknowledgements.sync {}
-      answers.queue.sync {}
+      finishing.perform {}
+      acknowledgements.perform {}
+      answers.queue.perform {}
       let use = state.withLock { state in
         defer { state.use = nil }
         return state.use
@@ -201,7 +226,7 @@ package final class ClientStore: Sendable {
       try? use?.end()
     }
     // This wait is finite, because a stopped driver has completed all its reads.
-    answers.waitForReads()
+    if let simulation { simulation.drain { answers.hasNoReads } } else { answers.waitForReads() }
   }
 
   // MARK: Writes
@@ -213,7 +238,7 @@ package final class ClientStore: Sendable {
       state.issued += 1
       let number = state.issued
       // The body is enqueued under the lock, so that writes are in the queue in the order of their numbers.
-      writes.async { body(number) }
+      writes.submit { body(number) }
     }
   }
 
@@ -224,7 +249,7 @@ package final class ClientStore: Sendable {
     _ number: UInt64, waiting wait: @escaping @Sendable () -> Result<Void, any Error>,
     done: @escaping Answer<Void>
   ) {
-    finishing.async { [self] in
+    finishing.submit { [self] in
       let result = wait()
       markFinished(number)
       acknowledge { done(result) }
@@ -247,7 +272,7 @@ package final class ClientStore: Sendable {
 
   /// Runs `body` after the completions of all writes that were issued before this call.
   func afterAcknowledgements(_ body: @escaping @Sendable () -> Void) {
-    writes.async { [self] in finishing.async { [self] in acknowledge(body) } }
+    writes.submit { [self] in finishing.submit { [self] in acknowledge(body) } }
   }
 
   ///  Enqueues `body` after the acknowledgements that are still in the acknowledgement queue. If no
@@ -260,7 +285,7 @@ package final class ClientStore: Sendable {
 
   private func enqueueAcknowledgement(_ body: @escaping @Sendable () -> Void) {
     state.withLock { $0.waitingAcknowledgements += 1 }
-    acknowledgements.async { [self] in
+    acknowledgements.submit { [self] in
       body()
       state.withLock { $0.waitingAcknowledgements -= 1 }
     }
@@ -269,16 +294,16 @@ package final class ClientStore: Sendable {
   /// Runs `body` on the acknowledgement queue: after the writes that were issued before this call have
   /// finished, and before any later write is acknowledged.
   func runInOrder(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
-    writes.async { [self] in
+    writes.submit { [self] in
       let view = Result { () throws(DocumentStoreError) in try openedOnWriteQueue() }
-      finishing.async { [self] in enqueueAcknowledgement { body(view) } }
+      finishing.submit { [self] in enqueueAcknowledgement { body(view) } }
     }
   }
 
   /// Runs `body` on the write queue, after all operations issued before this call and before all operations
   /// issued later. `body` must not block.
   func runOnWriteQueue(_ body: @escaping @Sendable (Result<LocalView, DocumentStoreError>) -> Void) {
-    writes.async { [self] in
+    writes.submit { [self] in
       body(Result { () throws(DocumentStoreError) in try openedOnWriteQueue() })
     }
   }
@@ -292,13 +317,13 @@ package final class ClientStore: Sendable {
   /// Runs `body` on `queue`, the serial queue of the listeners, at a time when all listeners have received
   /// the same commits. Must be called on the acknowledgement queue.
   func whenInSync(on queue: DispatchQueue, attempt: Int = 1, _ body: @escaping @Sendable () -> Void) {
-    guard let documents = openView?.store else { return queue.async(execute: body) }
+    guard let documents = openView?.store else { return queue.submit(body) }
     documents.afterLiveResults { offerCount in
-      queue.async { [self] in
+      queue.submit { [self] in
         // A snapshot that waits on the queue is replaced by the snapshot of a later commit. If this may have
         // happened, some listeners have received that commit and others have not.
         guard documents.liveOfferCount == offerCount || attempt == Self.inSyncAttemptsMax else {
-          return acknowledgements.async { [self] in whenInSync(on: queue, attempt: attempt + 1, body) }
+          return acknowledgements.submit { [self] in whenInSync(on: queue, attempt: attempt + 1, body) }
         }
         body()
       }
@@ -334,7 +359,7 @@ package final class ClientStore: Sendable {
   /// but while a read is suspended, later reads can run.
   func answerInOrder(after write: UInt64, _ body: @escaping @Sendable () async -> Void) {
     answers.enterRead()
-    writes.async { [self] in
+    writes.submit { [self] in
       // If opening fails, the read itself reports the error.
       _ = try? openedOnWriteQueue()
       resume(after: write) { [answers] in answers.startRead(body) }
@@ -384,7 +409,7 @@ package final class ClientStore: Sendable {
       state.applyIndexCreation()
       return state.use != nil
     }
-    if !isOpen { writes.async { [self] in _ = try? openedOnWriteQueue() } }
+    if !isOpen { writes.submit { [self] in _ = try? openedOnWriteQueue() } }
   }
 
   /// Runs `body` once all indexes that `listening` needs exist. If they exist already, `body` runs at once;
@@ -395,11 +420,23 @@ package final class ClientStore: Sendable {
     _ body: @escaping @Sendable (Result<Void, DocumentStoreError>) -> Void
   ) {
     guard !isReady, let indexes = openView?.indexes else { return body(.success(())) }
-    indexes.async(group: preparations) {
+    run(on: indexes, in: preparations) {
       let created = Result { () throws(DocumentStoreError) in
         try store.makeIndexes(for: query) { !listening.isRemoved }
       }
       if !listening.isRemoved { body(created) }
+    }
+  }
+
+  /// Runs `body` on the queue, or in the simulation, and within the group.
+  private func run(
+    on queue: DispatchQueue, in group: DispatchGroup?, _ body: @escaping @Sendable () -> Void
+  ) {
+    guard let simulation else { return queue.async(group: group, execute: body) }
+    group?.enter()
+    simulation.run {
+      body()
+      group?.leave()
     }
   }
 
@@ -413,13 +450,15 @@ package final class ClientStore: Sendable {
   ) {
     works.enter()
     resume(after: write) { [self] in
-      writes.async { [self] in
+      writes.submit { [self] in
         let view = Result { try openedOnWriteQueue() }
-        let place = (try? view.get()).flatMap { turn?($0) } ?? Self.blockingQueue()
-        place.async { [self] in
+        let perform: @Sendable () -> Void = { [self] in
           done(Result { try body(view.get()) }.mapError(FirestoreErrors.translate(any:)))
           works.leave()
         }
+        if let simulation { return simulation.startThread(perform) }
+        let place = (try? view.get()).flatMap { turn?($0) } ?? Self.blockingQueue()
+        place.async(execute: perform)
       }
     }
   }
@@ -454,10 +493,15 @@ package final class ClientStore: Sendable {
   ) async throws -> Value {
     let view = try await opened()
     return try await awaitResult { (done: @escaping Answer<Value>) in
-      queue(view).async(group: group) {
+      run(on: queue(view), in: group) {
         let result = Result { () throws(DocumentStoreError) in try body(view) }
         done(result.mapError(FirestoreErrors.translate))
       }
     }
   }
+}
+
+extension DispatchGroup {
+  /// Whether no work is in the group at the moment.
+  fileprivate var isEmpty: Bool { wait(timeout: .now()) == .success }
 }

@@ -47,7 +47,7 @@ package final class Listening: NSObject, Sendable {
   func deliver<Value: Sendable>(
     _ result: Result<Value, any Error>, on queue: DispatchQueue, to handler: @escaping Answer<Value>
   ) {
-    queue.async { [self] in
+    queue.submit { [self] in
       guard call({ handler(result) }) else { return }
       if case .failure = result { remove() }
     }

@@ -168,11 +168,11 @@ final class LocalClient: FirestoreClient {
             let registration = try documents.listen(to: query, on: queue, deliver)
             listening.attach { registration.remove() }
           } catch {
-            queue.async { deliver(.failure(error)) }
+            queue.submit { deliver(.failure(error)) }
           }
         }
       } catch {
-        queue.async { deliver(.failure(error)) }
+        queue.submit { deliver(.failure(error)) }
       }
     }
     return listening
@@ -256,7 +256,7 @@ final class LocalClient: FirestoreClient {
   /// commit schedules an announcement, and that announcement covers all later calls that precede it.
   private func announceSync() {
     guard let queue = announcements.begin() else { return }
-    store.acknowledgements.async { [store, announcements] in
+    store.acknowledgements.submit { [store, announcements] in
       store.whenInSync(on: queue) {
         for call in announcements.end() { call() }
       }

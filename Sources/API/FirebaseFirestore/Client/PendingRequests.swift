@@ -55,7 +55,7 @@ final class PendingRequests: Sendable {
       done?(result)
     }
     let number = open {
-      queue.async { deliver(.failure(FirestoreErrors.translate(.remote(Self.terminated)))) }
+      queue.submit { deliver(.failure(FirestoreErrors.translate(.remote(Self.terminated)))) }
       cancel()
     }
     return { [self] result in

@@ -20,7 +20,7 @@ struct RemoteAggregate: Sendable {
   }
 
   func send() {
-    var backoff = Backoff(seed: .random(in: 0...UInt64.max))
+    var backoff = Backoff(seed: limit.simulation?.random() ?? .random(in: 0...UInt64.max))
     // Skip the first pause, which has length zero, so that there is a real pause before the second attempt.
     _ = backoff.next()
     send(attempt: 1, backoff)
@@ -60,6 +60,9 @@ struct RemoteAggregate: Sendable {
     }
     var backoff = backoff
     let pause = backoff.next()
+    if let simulation = limit.simulation {
+      return simulation.pause(pause) { [backoff] in send(attempt: attempt + 1, backoff) }
+    }
     Timeouts.queue.asyncAfter(deadline: .now() + .microseconds(Int(pause))) { [backoff] in
       // The app's remote may block, which the queue of timeouts must not.
       DispatchQueue.global().async { send(attempt: attempt + 1, backoff) }

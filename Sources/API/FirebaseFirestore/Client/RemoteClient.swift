@@ -157,7 +157,8 @@ final class RemoteClient: FirestoreClient {
         .unavailable, "A transaction needs the remote, and the network is disabled.")
     }
     return RemoteTransactionAttempts(
-      remote: choice.remote, user: state.user, timeLimit: choice.timeLimit, requests: requests)
+      remote: choice.remote, user: state.user, timeLimit: choice.timeLimit, requests: requests,
+      simulation: store.simulation)
   }
 
   // MARK: Reading
@@ -222,7 +223,7 @@ final class RemoteClient: FirestoreClient {
   ) async throws -> [StoredValue] {
     guard source == .server else { return try await store.aggregate(aggregates, over: query, after: write) }
     let driver = try await openedDriver(after: write)
-    let limit = RemoteTimeLimit(seconds: choice.timeLimit)
+    let limit = RemoteTimeLimit(seconds: choice.timeLimit, in: store.simulation)
     return try await awaitResult { (answer: @escaping Answer<[StoredValue]>) in
       let done = requests.once(
         on: store.answers.queue, answer, cancelling: { limit.end(with: PendingRequests.terminated) })
@@ -268,7 +269,7 @@ final class RemoteClient: FirestoreClient {
     /// delivery. The removal also ends loops over the listener's snapshots, and these loops must receive the
     /// error first.
     let deliver: @Sendable (Result<ViewSnapshot, any Error>, Bool) -> Void = { result, isFinal in
-      queue.async {
+      queue.submit {
         guard !listening.isRemoved else { return }
         let snapshot = result.map(snapshots.viewed)
         listening.call { handler(snapshot) }
@@ -322,7 +323,7 @@ final class RemoteClient: FirestoreClient {
     let listening = listeners.add()
     runInOrder { driver in
       guard case .success(let driver) = driver, !listening.isRemoved else { return }
-      let id = driver.listenToSync { queue.async { listening.call(handler) } }
+      let id = driver.listenToSync { queue.submit { listening.call(handler) } }
       listening.attach { driver.unlistenToSync(id) }
     }
     return listening

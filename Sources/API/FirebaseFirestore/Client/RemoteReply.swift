@@ -22,19 +22,25 @@ final class RemoteReply<Value: Sendable>: Sendable {
   static var unanswered: RemoteError { .unanswered }
 
   /// Calls `end` once: with the first reply, or with `unanswered` after the timeout.
-  init(within seconds: Double = 60, _ end: @escaping @Sendable (Reply) -> Void) {
+  init(
+    within seconds: Double = 60, in simulation: (any Simulation)? = nil,
+    _ end: @escaping @Sendable (Reply) -> Void
+  ) {
     waiting = Locked(end)
     // The closure retains this object until the timeout, because the caller may already have released it.
-    Timeouts.queue.asyncAfter(deadline: .now() + seconds) { [self] in
-      take(.failure(Self.unanswered))
+    let timeOut: @Sendable () -> Void = { [self] in take(.failure(Self.unanswered)) }
+    if let simulation {
+      simulation.run(after: Int64(seconds * 1_000_000), timeOut)
+    } else {
+      Timeouts.queue.asyncAfter(deadline: .now() + seconds, execute: timeOut)
     }
   }
 
   /// Creates the reply to one of several requests that share a time limit.
   convenience init(_ limit: RemoteTimeLimit, _ end: @escaping @Sendable (Reply) -> Void) {
-    let begin = DispatchTime.now()
-    self.init(within: limit.secondsForOne) { reply in
-      limit.spend(Double(DispatchTime.now().uptimeNanoseconds - begin.uptimeNanoseconds) / 1e9)
+    let begin = limit.uptime
+    self.init(within: limit.secondsForOne, in: limit.simulation) { reply in
+      limit.spend(limit.uptime - begin)
       guard case .failure(RemoteReply<Void>.unanswered) = reply else { return end(reply) }
       end(.failure(limit.unanswered))
     }
@@ -64,11 +70,20 @@ final class RemoteTimeLimit: Sendable {
   private let secondsEach: Double
   private let state: Locked<State>
   private let ended = DispatchSemaphore(value: 0)
+  /// The simulation whose time counts; nil outside a simulation.
+  let simulation: (any Simulation)?
 
   /// Creates a time limit of `seconds` for all requests together and of `each` seconds for a single request.
-  init(seconds: Double, each: Double = 60) {
+  init(seconds: Double, each: Double = 60, in simulation: (any Simulation)? = nil) {
     secondsEach = each
     state = Locked(State(remaining: seconds))
+    self.simulation = simulation
+  }
+
+  /// The time since some fixed time, in seconds.
+  fileprivate var uptime: Double {
+    if let simulation { return Double(simulation.now()) / 1e6 }
+    return Double(DispatchTime.now().uptimeNanoseconds) / 1e9
   }
 
   var isOver: Bool { state.withLock { $0.end != nil || $0.remaining <= 0 } }
@@ -93,8 +108,36 @@ final class RemoteTimeLimit: Sendable {
   /// Pauses for `seconds` and returns whether any time is remaining. The pause does not count toward the
   /// limit. Ending the limit early also ends the pause.
   func pause(_ seconds: Double) -> Bool {
-    if !isOver { _ = ended.wait(timeout: .now() + seconds) }
+    guard !isOver else { return false }
+    if let simulation {
+      pause(seconds, in: simulation)
+    } else {
+      _ = ended.wait(timeout: .now() + seconds)
+    }
     return !isOver
+  }
+
+  /// Begins a request, and blocks the calling thread until the request calls `done`.
+  func wait<Value: Sendable>(
+    _ begin: (_ done: @escaping @Sendable (Value) -> Void) -> Void
+  ) -> Value {
+    guard let simulation else { return waitForValue(begin) }
+    return simulation.wait(begin)
+  }
+
+  private func pause(_ seconds: Double, in simulation: any Simulation) {
+    simulation.wait { (done: @escaping @Sendable (()) -> Void) in
+      let waiting = Locked<(@Sendable (()) -> Void)?>(done)
+      let end: @Sendable () -> Void = {
+        let done = waiting.withLock { waiting in
+          defer { waiting = nil }
+          return waiting
+        }
+        done?(())
+      }
+      simulation.pause(Int64(seconds * 1_000_000), then: end)
+      setCancellation(end)
+    }
   }
 
   /// Ends the limit early: `error` becomes the reply to the current request and to all later ones.

@@ -129,16 +129,19 @@ final class RemoteTransactionAttempts: TransactionAttempts {
   private let requests: PendingRequests
   private let request: UInt64
 
-  init(remote: any Remote, user: String?, timeLimit: Double, requests: PendingRequests) {
+  init(
+    remote: any Remote, user: String?, timeLimit: Double, requests: PendingRequests,
+    simulation: (any Simulation)? = nil
+  ) {
     self.remote = remote
     self.user = user
     self.requests = requests
-    let limit = RemoteTimeLimit(seconds: timeLimit * Self.limitOfAll, each: timeLimit)
+    let limit = RemoteTimeLimit(seconds: timeLimit * Self.limitOfAll, each: timeLimit, in: simulation)
     self.limit = limit
     // When the database is terminated, the limit is ended early, so that termination does not wait for a
     // remote that may never reply.
     request = requests.open { limit.end(with: PendingRequests.terminated) }
-    var backoff = Backoff(seed: .random(in: 0...UInt64.max))
+    var backoff = Backoff(seed: simulation?.random() ?? .random(in: 0...UInt64.max))
     // Skip the first pause, which has length zero, so that there is a real pause before the second attempt:
     // other clients use the remote too.
     _ = backoff.next()
@@ -239,7 +242,7 @@ final class RemoteTransaction: TransactionBase {
   private func wait<Value: Sendable>(
     _ request: (@escaping @Sendable (Result<Value, RemoteError>) -> Void) -> Void
   ) throws -> Value {
-    let result: Result<Value, RemoteError> = waitForValue { done in
+    let result: Result<Value, RemoteError> = limit.wait { done in
       let reply = RemoteReply<Value>(limit, done)
       request { reply.take($0) }
     }

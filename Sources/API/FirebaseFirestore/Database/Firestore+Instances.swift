@@ -116,4 +116,13 @@ extension Firestore {
   public class func memory() -> Firestore {
     Firestore(app: .unregistered(name: "memory"), databaseID: defaultDatabase, place: .memory(UUID()))
   }
+
+  /// Returns a database in the simulation that the settings name.
+  package class func simulated(_ settings: FirestoreSettings) -> Firestore {
+    let name = settings.environment?.name ?? "memory"
+    let instance = Firestore(
+      app: .unregistered(name: name), databaseID: defaultDatabase, place: .memory(UUID()))
+    instance.settings = settings
+    return instance
+  }
 }

@@ -80,7 +80,7 @@ extension Firestore {
     forget()
     end()
     let complete = delivering { (_: Void?, error) in completion?(error) }
-    ending.notify(queue: endQueue) { complete(.success(())) }
+    afterEnding { complete(.success(())) }
   }
 
   /// Terminates the instance and returns when the store is closed. Later calls of the instance fail with
@@ -88,7 +88,7 @@ extension Firestore {
   nonisolated(nonsending) public func terminate() async throws {
     forget()
     end()
-    await awaitValue { done in ending.notify(queue: endQueue) { done(()) } }
+    await awaitValue { done in afterEnding { done(()) } }
   }
 
   /// Deletes the database with all its data. Fails with `failedPrecondition` if an instance in this process
@@ -106,7 +106,7 @@ extension Firestore {
   private func clear(_ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
     guard access == .readAndWrite else { return done(.failure(FirestoreErrors.readOnly(storeDirectory))) }
     let place = closedStoreAddress
-    ending.notify(queue: endQueue) {
+    afterEnding {
       done(
         Result {
           let running = FirestoreErrors.make(

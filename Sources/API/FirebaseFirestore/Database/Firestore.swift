@@ -4,6 +4,7 @@ private import ByteStore
 import DocumentStore
 public import FirebaseCore
 public import Foundation
+import OfflineSync
 
 /// A database of documents.
 ///
@@ -36,7 +37,7 @@ public final class Firestore: NSObject, Sendable {
 
   private struct State {
     var settings = FirestoreSettings.Values() {
-      didSet { callbackQueue = Self.serial(settings.dispatchQueue) }
+      didSet { callbackQueue = Self.serial(settings.dispatchQueue, in: settings.environment?.simulation) }
     }
     private(set) var callbackQueue = DispatchQueue.main
     var client: (any FirestoreClient)?
@@ -49,9 +50,11 @@ public final class Firestore: NSObject, Sendable {
 
     /// Returns a serial queue that runs its blocks on `queue`. Returns the main queue unchanged: it is
     /// already serial, and code of the main actor checks that it runs on exactly this queue.
-    private static func serial(_ queue: DispatchQueue) -> DispatchQueue {
+    private static func serial(
+      _ queue: DispatchQueue, in simulation: (any Simulation)?
+    ) -> DispatchQueue {
       guard queue.label != DispatchQueue.main.label else { return queue }
-      return DispatchQueue(label: "dugout.firestore.callbacks", target: queue)
+      return .serial("dugout.firestore.callbacks", target: queue, in: simulation)
     }
   }
 
@@ -153,7 +156,8 @@ public final class Firestore: NSObject, Sendable {
     let durability: StoreDurability = settings.durability == .synced ? .synced : .buffered
     let opening = StoreOpening(
       place: place(settings), durability: durability, instruments: settings.instruments?.instruments,
-      memoryBudget: settings.memoryBudget, refreshInterval: settings.refreshInterval)
+      memoryBudget: settings.memoryBudget, refreshInterval: settings.refreshInterval,
+      environment: settings.environment)
     guard let remote = settings.clientRemote(of: self) else { return LocalClient(opening) }
     return RemoteClient(opening, remote: remote, of: app.user)
   }
@@ -190,6 +194,12 @@ public final class Firestore: NSObject, Sendable {
   /// The serial queue for callbacks. It stays serial even if the queue in the settings is concurrent.
   package var callbackQueue: DispatchQueue { state.withLock { $0.callbackQueue } }
 
+  /// The simulation that runs the database; nil outside a simulation.
+  var simulation: (any Simulation)? {
+    guard SimulatedQueues.exist else { return nil }
+    return state.withLock { $0.settings.environment?.simulation }
+  }
+
   /// Returns a closure that passes a result to `completion` on the callback queue.
   func delivering<Value: Sendable>(
     to completion: @escaping (Value?, (any Error)?) -> Void
@@ -210,10 +220,18 @@ public final class Firestore: NSObject, Sendable {
     removeTeardownAtEnd()
     guard let client else { return }
     client.stopListeners()
-    endQueue.async { [ending, mayClose] in
+    let close: @Sendable () -> Void = { [ending, mayClose] in
       client.close(mayClose)
       ending.leave()
     }
+    if let simulation { simulation.run(close) } else { endQueue.async(execute: close) }
+  }
+
+  /// Runs `body` when no termination is in progress.
+  func afterEnding(_ body: @escaping @Sendable () -> Void) {
+    guard let simulation else { return ending.notify(queue: endQueue, execute: body) }
+    let resume = simulation.hold()
+    ending.notify(queue: endQueue) { resume(body) }
   }
 
   /// Terminates the instance and returns when the store is closed. Does not wait for transactions, because

@@ -2,7 +2,7 @@
 
 public import ByteStore
 private import DocumentStore
-import FirebaseCore
+package import FirebaseCore
 public import Foundation
 public import OfflineSync
 
@@ -55,6 +55,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var instruments: InstrumentsChoice?
     var memoryBudget: Int?
     var refreshInterval = StoreFollower.secondsDefault
+    var environment: ClientEnvironment?
     ///  There are two ways to choose a cache, which must not be mixed. Each flag says whether the app has
     ///  used one of them.
     var hasCacheSettings = false
@@ -68,6 +69,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && left.cacheBudgets == right.cacheBudgets && left.conflicts === right.conflicts
         && left.remoteTimeLimit == right.remoteTimeLimit && left.instruments === right.instruments
         && left.refreshInterval == right.refreshInterval && left.memoryBudget == right.memoryBudget
+        && left.environment === right.environment
     }
 
     /// Compares labels too, because on Linux `DispatchQueue.main` is a new object each time.
@@ -191,6 +193,12 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   package var remoteTimeLimit: Double {
     get { values.remoteTimeLimit }
     set { guarded.withLock { $0.remoteTimeLimit = newValue } }
+  }
+
+  /// The environment of the database in a simulation; nil outside a simulation.
+  package var environment: ClientEnvironment? {
+    get { values.environment }
+    set { guarded.withLock { $0.environment = newValue } }
   }
 
   /// The maximum number of bytes that the documents of a collection may take up in the cache, by the

@@ -1,6 +1,8 @@
 // Snapshots for `for try await`.
 
+private import FirebaseCore
 private import Foundation
+private import OfflineSync
 
 extension Query {
   /// The current results, followed by the results after each change.
@@ -37,7 +39,9 @@ extension Query {
     public func makeAsyncIterator() -> Iterator {
       let (query, options) = (query, options)
       return Iterator(
-        SnapshotStream.make { queue, handler in query.listen(options, on: queue, handler) })
+        SnapshotStream.make(in: query.firestore.simulation) { queue, handler in
+          query.listen(options, on: queue, handler)
+        })
     }
 
     /// An iterator that returns one snapshot after the other.
@@ -89,7 +93,9 @@ extension DocumentReference {
     public func makeAsyncIterator() -> Iterator {
       let (document, options) = (document, options)
       return Iterator(
-        SnapshotStream.make { queue, handler in document.listen(options, on: queue, handler) })
+        SnapshotStream.make(in: document.firestore.simulation) { queue, handler in
+          document.listen(options, on: queue, handler)
+        })
     }
 
     /// An iterator that returns one snapshot after the other.
@@ -120,11 +126,12 @@ extension DocumentReference.DocumentSnapshotsSequence.Iterator: Sendable {}
 
 private enum SnapshotStream {
   static func make<Snapshot: Sendable>(
+    in simulation: (any Simulation)?,
     _ listen: (DispatchQueue, @escaping @Sendable (Result<Snapshot, any Error>) -> Void)
       -> Listening
   ) -> AsyncThrowingStream<Snapshot, any Error> {
     AsyncThrowingStream(Snapshot.self, bufferingPolicy: .unbounded) { continuation in
-      let registration = listen(DispatchQueue(label: "dugout.firestore.snapshots")) { result in
+      let registration = listen(.serial("dugout.firestore.snapshots", in: simulation)) { result in
         switch result {
         case .success(let snapshot): continuation.yield(snapshot)
         case .failure(let error): continuation.finish(throwing: error)

@@ -60,7 +60,7 @@ extension Firestore {
   /// terminated.
   public var rejectedWrites: AsyncThrowingStream<RejectedWrite, any Error> {
     AsyncThrowingStream { continuation in
-      let queue = DispatchQueue(label: "dugout.firestore.rejections")
+      let queue = DispatchQueue.serial("dugout.firestore.rejections", in: simulation)
       let registration = client().listenToRejections(on: queue) { result in
         switch result {
         case .success(let rejected): continuation.yield(rejected)

@@ -59,7 +59,7 @@ extension Firestore {
   /// progress.
   public var writeQueueProgress: AsyncThrowingStream<WriteQueueProgress, any Error> {
     AsyncThrowingStream(WriteQueueProgress.self, bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let queue = DispatchQueue(label: "dugout.firestore.progress")
+      let queue = DispatchQueue.serial("dugout.firestore.progress", in: simulation)
       let registration = client().listenToQueue(on: queue) { result in
         switch result {
         case .success(let progress): continuation.yield(progress)

@@ -2,6 +2,7 @@
 
 import DocumentStore
 private import Foundation
+import OfflineSync
 
 /// A reference to a collection, which may or may not contain documents.
 ///
@@ -27,7 +28,7 @@ public final class CollectionReference: Query, @unchecked Sendable {
 
   /// Returns a reference with a new random ID: 20 characters of A-Z, a-z and 0-9.
   public func document() -> DocumentReference {
-    DocumentReference(firestore, segments + [Self.randomID()])
+    DocumentReference(firestore, segments + [randomID()])
   }
 
   /// Returns the document at a path relative to this collection.
@@ -35,9 +36,14 @@ public final class CollectionReference: Query, @unchecked Sendable {
     DocumentReference(firestore, PathText.document(documentPath, below: segments))
   }
 
-  private static func randomID() -> String {
+  private func randomID() -> String {
+    guard let simulation = firestore.simulation else { return Self.randomID(Int.random) }
+    return Self.randomID { range in Int(simulation.random() % UInt64(range.count)) + range.lowerBound }
+  }
+
+  private static func randomID(_ random: (Range<Int>) -> Int) -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-    let characters = (0..<20).map { _ in alphabet[Int.random(in: 0..<alphabet.count)] }
+    let characters = (0..<20).map { _ in alphabet[random(0..<alphabet.count)] }
     return String(decoding: characters, as: UTF8.self)
   }
 

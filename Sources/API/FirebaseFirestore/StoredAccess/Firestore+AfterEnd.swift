@@ -26,7 +26,7 @@ extension Firestore {
       if isOver { listening.remove() }
     }
     let complete: @Sendable (Result<String?, any Error>) -> Void = { result in
-      queue.async { callback(result) }
+      queue.submit { callback(result) }
     }
     listening.whenRemoved { complete(.failure(Self.ended)) }
     guard let client else { return listening.stop() }

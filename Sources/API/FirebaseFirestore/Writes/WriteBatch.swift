@@ -146,7 +146,7 @@ public final class WriteBatch: NSObject, Sendable {
     send(through: client) { result in
       guard callback != nil || companion != nil else { return }
       let delivery = Transferred(result.failure)
-      queue.async {
+      queue.submit {
         guard let companion else {
           callback?(delivery.value)
           return

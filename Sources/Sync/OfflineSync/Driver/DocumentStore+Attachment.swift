@@ -13,6 +13,26 @@ public enum RemoteAttachment: Sendable, Hashable {
   case discard
 }
 
+/// What distinguishes a client from other clients, and one opening of the client from the others.
+package struct ClientIdentity: Sendable {
+  /// The name that a new client gets.
+  package var name: String
+  package var user: String?
+  /// Must be different each time the client is opened.
+  package var run: RunID
+  /// Determines the random parts of delays.
+  package var seed: UInt64
+  package var scheduler: any SyncScheduler
+
+  package init(name: String, user: String?, run: RunID, seed: UInt64, scheduler: any SyncScheduler) {
+    self.name = name
+    self.user = user
+    self.run = run
+    self.seed = seed
+    self.scheduler = scheduler
+  }
+}
+
 extension DocumentStore {
   private static let documentsPerBatch = 100
   private static let uploadBytesMax = 4 << 20
@@ -24,13 +44,26 @@ extension DocumentStore {
     _ remote: any Remote, _ attachment: RemoteAttachment = .refuse, user: String? = nil,
     collector: LocalStore.Collector = .lru, options: SyncEngine.Options = SyncEngine.Options()
   ) throws(DocumentStoreError) -> SyncDriver {
+    try attach(
+      remote, attachment, collector: collector, options: options,
+      as: ClientIdentity(
+        name: Self.newClientName(), user: user, run: RunID(.random(in: 0...UInt64.max)),
+        seed: .random(in: 0...UInt64.max), scheduler: QueueScheduler(label: "dugout.sync")))
+  }
+
+  /// Creates the client with a given identity.
+  package func attach(
+    _ remote: any Remote, _ attachment: RemoteAttachment, collector: LocalStore.Collector,
+    options: SyncEngine.Options, as identity: ClientIdentity
+  ) throws(DocumentStoreError) -> SyncDriver {
     let isUpload = try prepare(attachment)
     disableTimeToLive()
-    let local = try LocalStore(self, user: user, collector: collector, client: Self.newClientName())
+    let local = try LocalStore(
+      self, user: identity.user, collector: collector, client: identity.name, run: identity.run)
     if isUpload { try upload(local) }
     var options = options
-    options.seed = UInt64.random(in: 0...UInt64.max)
-    return SyncDriver(local, remote, options: options, scheduler: QueueScheduler(label: "dugout.sync"))
+    options.seed = identity.seed
+    return SyncDriver(local, remote, options: options, scheduler: identity.scheduler)
   }
 
   /// Throws if the store belongs to a client, because a cache may be incomplete and stale.

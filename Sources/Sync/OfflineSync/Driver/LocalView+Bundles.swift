@@ -39,7 +39,7 @@ extension LocalView {
       try DocumentLimits.checkKey(of: memory.path)
     }
     if let driver {
-      let failure = waitForValue { done in driver.send(.load(bundle), done) }
+      let failure = driver.wait { done in driver.send(.load(bundle), done) }
       // The bundle is recorded only after the load has succeeded.
       if let failure { throw failure }
       return try commit([], memories)

@@ -245,7 +245,7 @@ package final class SyncDriver: @unchecked Sendable {
     let progress = engine.progress
     guard progress != lastNotifiedProgress else { return }
     lastNotifiedProgress = progress
-    for handler in queueListeners.values { handler(.success(progress)) }
+    for (_, handler) in queueListeners.sorted(by: { $0.key < $1.key }) { handler(.success(progress)) }
   }
 
   /// Calls the handler for each rejected write of the current user from now on, and for the latest
@@ -412,6 +412,14 @@ package final class SyncDriver: @unchecked Sendable {
     enqueue { [self] in body(engine) }
   }
 
+  /// Begins an operation on the driver, and blocks the calling thread until the operation calls `done`.
+  func wait<Value: Sendable>(
+    _ begin: (_ done: @escaping @Sendable (Value) -> Void) -> Void
+  ) -> Value {
+    guard let simulation = scheduler.simulation else { return waitForValue(begin) }
+    return simulation.wait(begin)
+  }
+
   /// Closes the streams and returns. Pending reads and completions fail; writes stay in the queue.
   /// Listeners are not notified.
   package func stop() {
@@ -433,7 +441,7 @@ package final class SyncDriver: @unchecked Sendable {
     let end = failure ?? .remote(RemoteError(.cancelled, "The client has been terminated."))
     failure = end
     for id in reads.all { listeners[id]?(.failure(end)) }
-    for completion in Array(writes.values) + Array(waits.values) { completion(end) }
+    for completion in completionsInOrder { completion(end) }
     releaseAll()
   }
 
@@ -441,6 +449,11 @@ package final class SyncDriver: @unchecked Sendable {
   package func abandon() {
     failure = .remote(RemoteError(.cancelled, "The client is gone."))
     releaseAll()
+  }
+
+  /// The completions of unfinished writes and waits, in the order of the calls.
+  private var completionsInOrder: [Completion] {
+    (Array(writes) + Array(waits)).sorted { $0.key.value < $1.key.value }.map(\.value)
   }
 
   private func number() -> Int {
@@ -561,6 +574,25 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
+  // MARK: What a simulation asks
+
+  /// Whether the client has nothing left to do: no unanswered writes, and all its views are in sync with the
+  /// remote. A client whose user has turned the network off has nothing to do either. Called on the
+  /// scheduler.
+  package var isSettled: Bool { failure != nil || engine.isSettled }
+
+  /// Whether a call of the user waits for the remote. Called on the scheduler.
+  package var hasUnfinishedCalls: Bool {
+    failure == nil && !(writes.isEmpty && waits.isEmpty && reads.isEmpty)
+  }
+
+  /// The queries of the listeners, each with its documents and whether they are confirmed by the remote.
+  /// Called on the scheduler.
+  package var viewedQueries: [ViewedQuery] { failure == nil ? engine.viewedQueries : [] }
+
+  /// A description of what the client still waits for; nil if it is settled. Called on the scheduler.
+  package var remainingWork: String? { failure == nil ? engine.remainingWork : nil }
+
   // MARK: Instruments
 
   /// The number of writes of the current user that the remote has not answered, as of the last event.
@@ -597,10 +629,10 @@ package final class SyncDriver: @unchecked Sendable {
   /// the error. The next open starts from the state of the store.
   private func fail(_ error: OfflineSyncError) {
     failure = error
-    for listener in listeners.values { listener(.failure(error)) }
-    for listener in queueListeners.values { listener(.failure(error)) }
-    for listener in rejectionListeners.values { listener(.failure(error)) }
-    for completion in Array(writes.values) + Array(waits.values) { completion(error) }
+    for (_, listener) in listeners.sorted(by: { $0.key < $1.key }) { listener(.failure(error)) }
+    for (_, listener) in queueListeners.sorted(by: { $0.key < $1.key }) { listener(.failure(error)) }
+    for (_, listener) in rejectionListeners.sorted(by: { $0.key < $1.key }) { listener(.failure(error)) }
+    for completion in completionsInOrder { completion(error) }
     releaseAll()
   }
 

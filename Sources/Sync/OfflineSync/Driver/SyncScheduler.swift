@@ -12,6 +12,8 @@ package protocol SyncScheduler: Sendable {
   func run(after microseconds: Int64, _ body: @escaping @Sendable () -> Void)
   /// Whether the caller runs on this scheduler. If so, waiting for another body would deadlock.
   var isCurrent: Bool { get }
+  /// The simulation that this scheduler is a part of; nil outside a simulation.
+  var simulation: (any Simulation)? { get }
 }
 
 package struct QueueScheduler: SyncScheduler {

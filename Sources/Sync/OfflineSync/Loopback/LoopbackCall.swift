@@ -54,8 +54,13 @@ final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
   }
 
   private func send(_ arrive: @escaping @Sendable () -> Void) {
-    if remote.losesCall() { return breakConnection() }
-    remote.scheduler.run(after: remote.callLatency(), arrive)
+    guard !remote.losesCall() else {
+      remote.note(hasArrived ? "loses the answer to a call" : "loses a call")
+      return breakConnection()
+    }
+    let latency = remote.callLatency()
+    remote.note("\(hasArrived ? "is answered" : "calls"), \(latency) µs")
+    remote.scheduler.run(after: latency, arrive)
   }
 
   private func end() {

@@ -24,6 +24,8 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   private var calls: [Int: () -> Void] = [:]
   private var lastNumber = 0
   private var isDeliveryScheduled = false
+  /// Receives a line for each thing that happens to a connection or a message.
+  private let log: (@Sendable (String) -> Void)?
 
   /// Creates a remote. `seed` determines which faults occur.
   public convenience init(
@@ -41,7 +43,25 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     self.faults = faults
     rng = SplitMix64(seed: seed)
     callRNG = SplitMix64(seed: ~seed)
+    log = nil
   }
+
+  /// Creates another way to the authority of `other`, with its own faults and connections. Clients of both
+  /// remotes are notified of each other's writes. `scheduler` must be serial together with that of `other`.
+  package init(
+    sharing other: LoopbackRemote, seed: UInt64, on scheduler: any SyncScheduler,
+    log: @escaping @Sendable (String) -> Void
+  ) {
+    server = other.server
+    self.scheduler = scheduler
+    faults = LoopbackFaults()
+    rng = SplitMix64(seed: seed)
+    callRNG = SplitMix64(seed: ~seed)
+    self.log = log
+  }
+
+  /// Adds a line to the log. The line is only composed if there is a log.
+  func note(_ line: @autoclosure () -> String) { log?(line()) }
 
   public var documentsName: String { Self.name }
 
@@ -51,6 +71,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   public func setReachable(_ isReachable: Bool) {
     scheduler.run { [self] in
       self.isReachable = isReachable
+      note(isReachable ? "is connected" : "is cut off")
       guard !isReachable else { return }
       breakWatchStreams()
       for (_, end) in writeEnds.sorted(by: { $0.key < $1.key }) { end.breakConnection() }
@@ -65,6 +86,9 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
 
   /// Changes the faults from now on.
   public func setFaults(_ faults: LoopbackFaults) { scheduler.run { [self] in self.faults = faults } }
+
+  /// Whether the authority is reachable. Called on the scheduler.
+  package var canReachAuthority: Bool { isReachable }
 
   /// Changes the rules of the authority from now on.
   public func setRules(_ rules: LoopbackRules) { scheduler.run { [self] in server.rules = rules } }

@@ -15,6 +15,7 @@ package final class LoopbackServer {
   private var time: Int64 = 0
   private(set) var version: SnapshotVersion
   private var sessions: [ObjectIdentifier: LoopbackSession] = [:]
+  private var lastSession = 0
   var rules = LoopbackRules()
 
   package static let consumer = "__loopback__"
@@ -35,6 +36,12 @@ package final class LoopbackServer {
   }
 
   // MARK: Sessions
+
+  /// Returns the number of the next session. Sessions are notified in the order of their numbers.
+  func nextSession() -> Int {
+    lastSession += 1
+    return lastSession
+  }
 
   func add(_ session: LoopbackSession) { sessions[ObjectIdentifier(session)] = session }
 

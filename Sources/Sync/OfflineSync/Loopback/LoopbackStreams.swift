@@ -15,9 +15,16 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
   private var down: LoopbackLine<WatchStreamEvent>?
   private(set) var isClosed = false
 
-  private enum Request: Sendable {
+  private enum Request: Sendable, CustomStringConvertible {
     case watch(WatchTarget)
     case unwatch(TargetID)
+
+    var description: String {
+      switch self {
+      case .watch(let target): "watch \(target.id) \(target.query.canonicalID)"
+      case .unwatch(let id): "unwatch \(id)"
+      }
+    }
   }
 
   init(_ remote: LoopbackRemote, _ user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void) {
@@ -37,8 +44,13 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
   private func ask(_ request: Request) {
     remote.scheduler.run { [self] in
       guard !isClosed else { return }
-      if case .isLost = remote.nextDelivery() { return breakConnection() }
-      up?.send(request, after: remote.latency())
+      if case .isLost = remote.nextDelivery() {
+        remote.note("loses: \(request)")
+        return breakConnection()
+      }
+      let latency = remote.latency()
+      remote.note("sends: \(request), \(latency) µs")
+      up?.send(request, after: latency)
     }
   }
 
@@ -47,7 +59,8 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
   func start(_ number: Int, _ server: LoopbackServer) {
     self.number = number
     self.server = server
-    let session = LoopbackSession(number, server, as: user) { [unowned self] in deliver($0, $1) }
+    let session = LoopbackSession(server.nextSession(), server, as: user) { [unowned self] in deliver($0, $1)
+    }
     self.session = session
     server.add(session)
     up = LoopbackLine(remote.scheduler) { [weak self] in self?.take($0) }
@@ -58,7 +71,9 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
   func refuse() {
     isClosed = true
     let (handler, error) = (handler, LoopbackRemote.unreachable)
-    remote.scheduler.run(after: remote.latency()) { handler(.closed(error)) }
+    let latency = remote.latency()
+    remote.note("cannot connect, \(latency) µs")
+    remote.scheduler.run(after: latency) { handler(.closed(error)) }
   }
 
   /// Closes the stream with an error; all messages in transit are lost.
@@ -66,7 +81,9 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
     guard !isClosed else { return }
     end()
     let (handler, error) = (handler, LoopbackRemote.unreachable)
-    remote.scheduler.run(after: remote.latency()) { handler(.closed(error)) }
+    let latency = remote.latency()
+    remote.note("loses its connection for listeners, \(latency) µs")
+    remote.scheduler.run(after: latency) { handler(.closed(error)) }
   }
 
   private func end() {
@@ -95,6 +112,7 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
     let isDocument = Self.isDocument(event)
     switch remote.nextDelivery() {
     case .isLost:
+      remote.note("does not get: \(Self.text(change))")
       // The break is deferred, because the session is in the middle of an operation.
       remote.scheduler.run { [weak self] in self?.breakConnection() }
       down?.close()
@@ -106,9 +124,22 @@ final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
   }
 
   private func send(_ event: WatchStreamEvent, _ isDocument: Bool) {
-    down?.send(
-      event, after: remote.latency(), isDocument ? { Self.canPass(event, $0) } : nil,
-      place: isDocument ? remote.overtakingMax() : 0)
+    let latency = remote.latency()
+    let place = isDocument ? remote.overtakingMax() : 0
+    if case .changed(let change, _) = event {
+      remote.note("is sent: \(Self.text(change)), \(latency) µs, \(place) places forward")
+    }
+    down?.send(event, after: latency, isDocument ? { Self.canPass(event, $0) } : nil, place: place)
+  }
+
+  /// A description of a message that does not depend on anything but its content.
+  private static func text(_ change: WatchChange) -> String {
+    switch change {
+    case .document(let path, let document, let updated, let removed):
+      "\(path) \(document?.fields == nil ? "absent" : "present") in \(updated), not in \(removed)"
+    case .target(let state, let ids, _, _): "targets \(ids) \(state)"
+    case .existenceFilter(let id, let count, _): "target \(id) has \(count) documents"
+    }
   }
 
   private static func isDocument(_ event: WatchStreamEvent) -> Bool {
@@ -135,11 +166,23 @@ final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
   private var down: LoopbackLine<WriteStreamEvent>?
   private(set) var isClosed = false
 
-  private enum Request: Sendable {
+  private enum Request: Sendable, CustomStringConvertible {
     case handshake
     case write(RemoteWrite)
     /// A duplicate. The server processes it, and its answer is lost.
     case copy(RemoteWrite)
+
+    var description: String {
+      switch self {
+      case .handshake: "handshake"
+      case .write(let write): "write \(write.id.batch) of \(Self.paths(write))"
+      case .copy(let write): "copy of write \(write.id.batch) of \(Self.paths(write))"
+      }
+    }
+
+    private static func paths(_ write: RemoteWrite) -> String {
+      write.mutations.map(\.path.description).joined(separator: ", ")
+    }
   }
 
   init(_ remote: LoopbackRemote, _ user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void) {
@@ -160,13 +203,21 @@ final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
     remote.scheduler.run { [self] in
       guard !isClosed else { return }
       switch remote.nextDelivery() {
-      case .isLost: breakConnection()
-      case .arrives: up?.send(request, after: remote.latency())
+      case .isLost:
+        remote.note("loses: \(request)")
+        breakConnection()
+      case .arrives: send(request)
       case .isDuplicated:
-        up?.send(request, after: remote.latency())
-        if case .write(let write) = request { up?.send(.copy(write), after: remote.latency()) }
+        send(request)
+        if case .write(let write) = request { send(.copy(write)) }
       }
     }
+  }
+
+  private func send(_ request: Request) {
+    let latency = remote.latency()
+    remote.note("sends: \(request), \(latency) µs")
+    up?.send(request, after: latency)
   }
 
   // MARK: On the scheduler
@@ -182,14 +233,18 @@ final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
   func refuse() {
     isClosed = true
     let (handler, error) = (handler, LoopbackRemote.unreachable)
-    remote.scheduler.run(after: remote.latency()) { handler(.closed(error)) }
+    let latency = remote.latency()
+    remote.note("cannot connect, \(latency) µs")
+    remote.scheduler.run(after: latency) { handler(.closed(error)) }
   }
 
   func breakConnection(_ error: RemoteError = LoopbackRemote.unreachable) {
     guard !isClosed else { return }
     end()
     let handler = handler
-    remote.scheduler.run(after: remote.latency()) { handler(.closed(error)) }
+    let latency = remote.latency()
+    remote.note("loses its connection for writes, \(latency) µs")
+    remote.scheduler.run(after: latency) { handler(.closed(error)) }
   }
 
   private func end() {
@@ -201,31 +256,51 @@ final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
 
   private func take(_ request: Request) {
     switch request {
-    case .handshake: answer(.handshakeComplete(token: [1]))
+    case .handshake: deliver(.handshakeComplete(token: [1]))
     case .copy(let write): _ = try? server?.take(write, as: user)
     case .write(let write):
-      if remote.rejectsTransiently() { return close(with: .closed(RemoteError(.aborted, "Try again."))) }
+      if remote.rejectsTransiently() {
+        remote.note("is to try again: \(request)")
+        return close(with: .closed(RemoteError(.aborted, "Try again.")))
+      }
       guard let server else { return }
       do throws(RemoteError) {
         guard let taken = try server.take(write, as: user) else { return close(with: .overtaken) }
         remote.scheduleDelivery()
-        answer(.answered(taken.version, taken.results, token: [1]))
+        deliver(.answered(taken.version, taken.results, token: [1]))
       } catch {
         close(with: .closed(error))
       }
     }
   }
 
-  private func answer(_ event: WriteStreamEvent) {
-    if case .isLost = remote.nextDelivery() { return breakConnection() }
-    down?.send(event, after: remote.latency())
+  /// Sends an event. Returns false if it is lost and the connection breaks.
+  @discardableResult private func deliver(_ event: WriteStreamEvent) -> Bool {
+    if case .isLost = remote.nextDelivery() {
+      remote.note("does not get: \(Self.text(event))")
+      breakConnection()
+      return false
+    }
+    let latency = remote.latency()
+    remote.note("is sent: \(Self.text(event)), \(latency) µs")
+    down?.send(event, after: latency)
+    return true
+  }
+
+  private static func text(_ event: WriteStreamEvent) -> String {
+    switch event {
+    case .opened: "connection for writes"
+    case .handshakeComplete: "handshake"
+    case .answered: "the acceptance of a write"
+    case .overtaken: "that a write was overtaken"
+    case .closed(let error): "the end of the connection: \(error?.description ?? "no error")"
+    }
   }
 
   /// Closes the stream after the answers in transit have arrived.
   private func close(with event: WriteStreamEvent) {
     up?.close()
-    if case .isLost = remote.nextDelivery() { return breakConnection() }
-    down?.send(event, after: remote.latency())
+    guard deliver(event) else { return }
     isClosed = true
     if let number { remote.forgetWrite(number) }
   }

@@ -47,6 +47,9 @@ package struct SyncView {
 
   var isSynced: Bool { state == .synced }
 
+  /// The documents in the order of the query.
+  var storedDocuments: [StoredDocument] { Array(results) }
+
   func document(_ path: DocumentPath) -> SyncedDocument? { entries[path]?.document }
 
   // MARK: Documents
