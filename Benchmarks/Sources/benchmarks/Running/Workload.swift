@@ -1,5 +1,6 @@
 // Workloads, engines, and the state that rounds share.
 
+import BenchmarkReports
 import Foundation
 
 /// One row of the goal table, measured for several engines.
