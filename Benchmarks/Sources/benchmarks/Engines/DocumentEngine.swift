@@ -169,7 +169,8 @@ enum Engines {
 
   /// The name and settings of each compared engine.
   static var settings: [(name: String, text: String)] {
-    all.map { ($0.name, $0.settings) } + BlobEngines.peers.map { ("\($0.name), contents", $0.settings) }
+    all.map { ($0.name, $0.settings) } + JSONPeers.all.map { ($0.name, $0.settings) }
+      + BlobEngines.peers.map { ("\($0.name), contents", $0.settings) }
   }
 
   /// The peers that are not installed. Plain files are always there.

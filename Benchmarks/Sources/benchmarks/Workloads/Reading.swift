@@ -10,28 +10,36 @@ import SampleDocuments
 enum Gets: Workload {
   static let name = "W5"
   static let title = "random gets, every field visited"
-  static var engines: [any Engine] { ReadRound.all { [.get] } + PublicReads.gets }
+  static var engines: [any Engine] {
+    ReadRound.all { [.get] } + PublicReads.gets + JSONPeers.all.flatMap { $0.gets }
+  }
   static let goals = [
     Goal.ratio("get, every field visited", "get_ns", 0.5).summarized(as: "get, fields visited"),
-    Goal(
-      title: "get as a dictionary, relative to visited fields", engine: PublicReads.name,
-      metric: "get_dictionary_ns", measure: .toBestPeer("get_ns"), bound: 1
-    ).withUnequalWork(),
-    Goal(
-      title: "get as a Codable struct, relative to visited fields", engine: PublicReads.name,
-      metric: "get_struct_ns", measure: .toBestPeer("get_ns"), bound: 1
-    ).withUnequalWork(),
+    PublicReads.goal("get as a dictionary", "get_dictionary_ns", limit: "get_ns")
+      .summarized(as: "get, dictionary"),
+    PublicReads.goal("get as a Codable struct", "get_struct_ns", limit: "get_ns")
+      .summarized(as: "get, struct"),
   ]
 }
 
 enum OrderedQueries: Workload {
   static let name = "W6"
   static let title = "ordered queries, every field visited"
-  static var engines: [any Engine] { ReadRound.all { [.byScore(20), .byScore(1000)] } + PublicReads.queries }
+  static var engines: [any Engine] {
+    ReadRound.all { [.byScore(20), .byScore(1000)] } + PublicReads.queries
+      + JSONPeers.all.flatMap { $0.queries }
+  }
   static let goals = [
     Goal.ratio("ordered query of 20, every field visited", "limit20_ns", 0.25)
       .summarized(as: "query of 20, visited"),
     Goal.ratio("ordered query of 1,000, every field visited", "limit1000_ns", 0.25),
+    PublicReads.goal("ordered query of 20 as dictionaries", "limit20_dictionaries_ns", limit: "limit20_ns")
+      .summarized(as: "query of 20, dictionaries"),
+    PublicReads.goal("ordered query of 20 as structs", "limit20_structs_ns", limit: "limit20_ns")
+      .summarized(as: "query of 20, structs"),
+    PublicReads.goal(
+      "ordered query of 1,000 as dictionaries", "limit1000_dictionaries_ns", limit: "limit1000_ns"),
+    PublicReads.goal("ordered query of 1,000 as structs", "limit1000_structs_ns", limit: "limit1000_ns"),
   ]
 }
 
