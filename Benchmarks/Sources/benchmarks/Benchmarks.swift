@@ -40,8 +40,8 @@ struct Benchmarks {
         return 0
       }
       if options.countsInstructions { return try InstructionRun.run(options) }
-      if let file = options.storedFile {
-        try StoredReport.make(from: file, options)
+      if !options.storedFiles.isEmpty {
+        try StoredReport.make(options)
         return 0
       }
       try measure(options)

@@ -4,19 +4,27 @@ import BenchmarkReports
 import Foundation
 
 enum StoredReport {
-  static func make(from file: String, _ options: BenchmarkOptions) throws {
-    guard let json = FileManager.default.contents(atPath: file) else {
-      throw BenchmarkFailure("\(file) cannot be read: --from needs a file that --json wrote")
+  static func make(_ options: BenchmarkOptions) throws {
+    var merged: RunResults?
+    for file in options.storedFiles {
+      let results = try read(file)
+      merged = try merged.map { try $0.merged(with: results) } ?? results
     }
-    let results: RunResults
-    do { results = try RunResults(json: json) } catch {
-      throw BenchmarkFailure("\(file) has no results that --json wrote: \(error)")
-    }
+    guard let results = merged else { return }
     try ReportFiles.write(results, options)
     if let file = options.chartFile {
       try ReportFiles.writeChart(results, to: URL(fileURLWithPath: file))
     }
     Progress.print(TextTable.closing(results) + "\n")
+  }
+
+  private static func read(_ file: String) throws -> RunResults {
+    guard let json = FileManager.default.contents(atPath: file) else {
+      throw BenchmarkFailure("\(file) cannot be read: --from needs a file that --json wrote")
+    }
+    do { return try RunResults(json: json) } catch {
+      throw BenchmarkFailure("\(file) has no results that --json wrote: \(error)")
+    }
   }
 }
 

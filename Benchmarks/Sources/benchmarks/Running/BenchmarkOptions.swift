@@ -14,7 +14,7 @@ struct BenchmarkOptions: Sendable {
   /// The file of the chart of all workloads.
   var chartFile: String?
   /// Stored results, from which files are made without a measurement.
-  var storedFile: String?
+  var storedFiles: [String] = []
   /// The document counts of the curves. The run measures everything once for each count.
   var scale: [Int] = []
   /// The directory in which the stores are created. It determines which disk is measured.
@@ -30,7 +30,7 @@ struct BenchmarkOptions: Sendable {
     Usage: benchmarks [--only W5,W6] [--documents 100000] [--runs 5] [--peers sqlite,lmdb,rocksdb,leveldb,files]
                       [--json FILE] [--report DIR] [--chart FILE] [--directory DIR]
                       [--scale 10000,100000,1000000,5000000]
-           benchmarks --from FILE [--report DIR] [--chart FILE]
+           benchmarks --from FILE[,FILE] [--json FILE] [--report DIR] [--chart FILE]
            benchmarks --instructions [--pin] [--directory DIR]
 
     --only       the workloads below, by name; a range such as W5-W9 is all of them
@@ -41,7 +41,8 @@ struct BenchmarkOptions: Sendable {
     --report     writes a page (DIR/index.html), a table (DIR/results.md), and the charts of the workloads
                  as SVG files
     --chart      writes one SVG chart of all workloads: Dugout beside the fastest peer
-    --from       makes the report and the chart from results that --json wrote, and measures nothing
+    --from       makes the report and the chart from results that --json wrote, and measures nothing;
+                 the workloads of each further file replace those of the files before it
     --scale      runs everything once for each of these counts, and draws the curves; W1 to W3 write
                  into stores that hold as many
     --directory  where the stores are created; it decides which disk is measured
@@ -75,7 +76,7 @@ struct BenchmarkOptions: Sendable {
       case "--json": jsonFile = try value(of: word)
       case "--report": reportDirectory = try value(of: word)
       case "--chart": chartFile = try value(of: word)
-      case "--from": storedFile = try value(of: word)
+      case "--from": storedFiles = try list(of: word)
       case "--scale": scale = try list(of: word).map { try number($0, of: word) }
       case "--directory": directory = try value(of: word)
       case "--instructions": countsInstructions = true
@@ -91,7 +92,7 @@ struct BenchmarkOptions: Sendable {
     guard countsInstructions || !pinsInstructions else {
       throw BenchmarkFailure("--pin needs --instructions")
     }
-    if storedFile != nil, let option = words.first(where: Self.measuring.contains) {
+    if !storedFiles.isEmpty, let option = words.first(where: Self.measuring.contains) {
       throw BenchmarkFailure("--from measures nothing and cannot be combined with \(option)")
     }
     let unknown = (peers ?? []).subtracting(Peer.allCases.map(\.rawValue))
@@ -102,7 +103,7 @@ struct BenchmarkOptions: Sendable {
 
   /// The options of a measurement.
   private static let measuring: Set = [
-    "--only", "--documents", "--runs", "--peers", "--json", "--scale", "--directory", "--instructions",
+    "--only", "--documents", "--runs", "--peers", "--scale", "--directory", "--instructions",
   ]
 
   /// Expands a range: W5-W9 is five workloads.

@@ -4,16 +4,19 @@ import Foundation
 import InstructionCounts
 
 enum Checkout {
-  /// The commit of the checkout, or nil if the sources are not in a checkout. Says whether files differ from
-  /// the commit.
+  /// The commit of the checkout, or nil if the sources are not in a checkout. Says whether sources differ
+  /// from the commit.
   static var commit: String? {
-    guard let git = Tool.path(of: "git") else { return nil }
-    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
+    let root = (1...5).reduce(URL(fileURLWithPath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+    guard FileManager.default.fileExists(atPath: root.appendingPathComponent(".git").path),
+      let git = Tool.path(of: "git")
+    else { return nil }
     func output(_ words: [String]) -> String? {
-      try? Tool(git, ["-C", folder] + words).output().trimmingCharacters(in: .whitespacesAndNewlines)
+      try? Tool(git, ["-C", root.path] + words).output().trimmingCharacters(in: .whitespacesAndNewlines)
     }
     guard let commit = output(["rev-parse", "--short=10", "HEAD"]), !commit.isEmpty else { return nil }
-    let changes = output(["status", "--porcelain", "--untracked-files=no"]) ?? ""
+    let sources = ["Sources", "Benchmarks", "Package.swift"]
+    let changes = output(["status", "--porcelain", "--untracked-files=no", "--"] + sources) ?? ""
     return changes.isEmpty ? "commit \(commit)" : "commit \(commit), with local changes"
   }
 
