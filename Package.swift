@@ -304,7 +304,7 @@ let package = Package(
         "OfflineSync", "DocumentStore", "DugoutTesting", "DugoutTestingTrait",
       ],
       swiftSettings: strict),
-    // A link in its folder adds the reader of instruction counts, because the benchmarks are another package.
+    // Links in its folder add the sources that it tests, because the benchmarks are another package.
     .testTarget(name: "BenchmarkTests", swiftSettings: strict),
     .testTarget(name: "RepositoryTests", swiftSettings: strict),
   ],

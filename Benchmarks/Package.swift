@@ -54,6 +54,7 @@ let package = Package(
         .product(name: "Pring", package: "Dugout"),
         .target(name: "SampleDocuments"),
         .target(name: "InstructionCounts"),
+        .target(name: "BenchmarkReports"),
         .target(name: "CLZ4Limit"),
       ] + peers.map { .target(name: $0.module) },
       swiftSettings: settings + peers.map { .define($0.condition) }),
@@ -77,6 +78,7 @@ let package = Package(
       swiftSettings: settings),
     // Tests/BenchmarkTests of the root package compiles and tests these files.
     .target(name: "InstructionCounts", swiftSettings: settings),
+    .target(name: "BenchmarkReports", swiftSettings: settings),
   ] + [.systemLibrary(name: "CLZ4Limit", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])])]
     + peers.map { .systemLibrary(name: $0.module, providers: [.apt([$0.package])]) },
   swiftLanguageModes: [.v6]

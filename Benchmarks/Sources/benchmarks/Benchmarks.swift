@@ -1,6 +1,7 @@
 // Runs the benchmarks. In each round of a workload, all engines run one after another in one process
 // tree.
 
+import BenchmarkReports
 import Foundation
 
 @main
@@ -34,7 +35,15 @@ struct Benchmarks {
         return 0
       }
       let options = try BenchmarkOptions(Array(words))
-      if options.countsInstructions, !options.wantsHelp { return try InstructionRun.run(options) }
+      if options.wantsHelp {
+        help()
+        return 0
+      }
+      if options.countsInstructions { return try InstructionRun.run(options) }
+      if !options.storedFiles.isEmpty {
+        try StoredReport.make(options)
+        return 0
+      }
       try measure(options)
       return 0
     } catch {
@@ -44,31 +53,24 @@ struct Benchmarks {
   }
 
   private static func measure(_ options: BenchmarkOptions) throws {
-    if options.wantsHelp {
-      print(BenchmarkOptions.help)
-      for workload in workloads { print("    \(workload.name.padded(to: 5))\(workload.title)") }
-      return
-    }
     let chosen = try chosen(options)
-    for peer in Engines.missing where options.wants(peer.name) {
-      Progress.say("\(peer.name) is not compared: install \(peer.package)")
-    }
-    if !Machine.isOptimised { Progress.say("this is a debug build: its numbers mean nothing") }
     let start = Date()
-    var report = BenchmarkReport(Machine(options.directory), options, start)
+    var results = RunResults(RunFacts(options, start: start))
+    for notice in results.facts.notices(measured: Set(workloads.map { $0.name })) { Progress.say(notice) }
     for documents in options.scale.isEmpty ? [options.documents] : options.scale {
       var options = options
       options.documents = documents
-      try measure(chosen, options, &report)
+      try measure(chosen, options, since: start, into: &results)
     }
-    Progress.print(report.closingTable + "\n")
+    if let file = options.chartFile {
+      try ReportFiles.writeChart(results, to: URL(fileURLWithPath: file))
+    }
+    Progress.print(TextTable.closing(results) + "\n")
   }
 
-  /// Called after each workload, so that an interrupted run keeps its earlier results.
-  private static func write(_ report: inout BenchmarkReport, _ options: BenchmarkOptions) throws {
-    report.seconds = Date().timeIntervalSince(report.start)
-    if let file = options.jsonFile { try report.json.write(to: URL(fileURLWithPath: file), options: .atomic) }
-    if let directory = options.reportDirectory { try report.write(to: URL(fileURLWithPath: directory)) }
+  private static func help() {
+    print(BenchmarkOptions.help)
+    for workload in workloads { print("    \(workload.name.padded(to: 6))\(workload.title)") }
   }
 
   private static func chosen(_ options: BenchmarkOptions) throws -> [any Workload.Type] {
@@ -83,7 +85,8 @@ struct Benchmarks {
   }
 
   private static func measure(
-    _ workloads: [any Workload.Type], _ options: BenchmarkOptions, _ report: inout BenchmarkReport
+    _ workloads: [any Workload.Type], _ options: BenchmarkOptions, since start: Date,
+    into results: inout RunResults
   ) throws {
     let root = URL(fileURLWithPath: options.directory)
       .appendingPathComponent("dugout-benchmark-\(UUID().uuidString)")
@@ -92,10 +95,12 @@ struct Benchmarks {
     let context = RunContext(options, root: root)
     for workload in workloads {
       let rows = try Rounds.run(workload, context, root)
-      let verdicts = workload.goals.compactMap { Verdict(workload, $0, rows) }
-      report.add(rows, verdicts)
+      let verdicts = workload.goals.compactMap { Verdict(workload.name, $0, rows) }
+      results.add(rows, verdicts)
+      results.facts.seconds = Date().timeIntervalSince(start)
       Progress.print(TextTable.text(workload, rows, verdicts) + "\n")
-      try write(&report, options)
+      // Written after each workload, so that an interrupted run keeps its earlier results.
+      try ReportFiles.write(results, options)
     }
   }
 }

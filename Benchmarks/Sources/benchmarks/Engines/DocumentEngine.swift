@@ -3,6 +3,7 @@
 // document. It keeps the three indexes that the queries need: users by score, users by town and creation
 // time, posts of all users by creation time.
 
+import BenchmarkReports
 import Foundation
 import SampleDocuments
 
@@ -168,24 +169,13 @@ enum Engines {
 
   /// The name and settings of each compared engine.
   static var settings: [(name: String, text: String)] {
-    all.map { ($0.name, $0.settings) } + BlobEngines.peers.map { ("\($0.name), contents", $0.settings) }
+    all.map { ($0.name, $0.settings) } + JSONPeers.all.map { ($0.name, $0.settings) }
+      + BlobEngines.peers.map { ("\($0.name), contents", $0.settings) }
   }
 
-  /// The packages that install the peers.
-  static let packages = [
-    ("sqlite", "libsqlite3-dev"), ("lmdb", "liblmdb-dev"), ("rocksdb", "librocksdb-dev"),
-    ("leveldb", "libleveldb-dev"),
-  ]
-
-  /// The names that `--peers` accepts. Plain files are also a peer, but need no package.
-  static let peerNames = packages.map(\.0) + [FileBlobs.name]
-
-  static var missing: [(name: String, package: String)] {
-    packages.filter { package in !peers.contains { family(of: $0.name) == package.0 } }
+  /// The peers that are not installed. Plain files are always there.
+  static var missing: [Peer] {
+    let installed = Set(peers.compactMap { Peer(engine: $0.name) })
+    return Peer.allCases.filter { $0.package != nil && !installed.contains($0) }
   }
-
-  /// Returns the name of the peer that an engine belongs to. SQLite's three forms are one peer.
-  static func family(of name: String) -> String { String(name.prefix { $0 != "-" && $0 != "," }) }
-
-  static func isPeer(_ name: String) -> Bool { peerNames.contains(family(of: name)) }
 }

@@ -1,5 +1,6 @@
 // Formats results for a terminal.
 
+import BenchmarkReports
 import Foundation
 
 enum TextTable {
@@ -7,57 +8,44 @@ enum TextTable {
     isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
 
   static func text(_ workload: any Workload.Type, _ rows: [ResultRow], _ verdicts: [Verdict]) -> String {
-    let documents = rows.first.map { ", \(Quantity.count($0.documents)) documents" } ?? ""
+    let documents = rows.first.map { ", \(Quantity.grouped($0.documents)) documents" } ?? ""
     var lines = [styled("\(workload.name)  \(workload.title)\(documents)", "1")]
-    for metric in metrics(rows) {
+    for metric in rows.metrics {
       lines.append("  \(Quantity.name(of: metric))")
-      for row in ranked(rows.filter { $0.metric == metric }) {
+      for row in rows.filter({ $0.metric == metric }).ranked {
         let numbers = [row.median, row.min, row.max].map { Quantity.text($0, metric) }
         let text =
           "    \(row.engine.padded(to: 36))\(numbers[0].paddedLeft(to: 12))   \(numbers[1]) – \(numbers[2])"
-        lines.append(row.engine.hasPrefix("dugout") ? styled(text, "36") : text)
+        lines.append(row.isOurs ? styled(text, "36") : text)
       }
     }
-    lines += verdicts.map { line($0) }
+    lines += verdicts.map { verdict in
+      styled("  \(mark(verdict)) \(verdict.sentence)", verdict.isMet ? "32" : "33")
+    }
     return lines.joined(separator: "\n") + "\n"
   }
 
-  static func line(_ verdict: Verdict) -> String {
-    let text = "  \(verdict.isMet ? "✓" : "✗") \(sentence(verdict))"
-    return styled(text, verdict.isMet ? "32" : "33")
-  }
-
-  static func sentence(_ verdict: Verdict) -> String {
-    let over = verdict.bestPeer.map { " × \($0)" } ?? ""
-    let spread = verdict.spread.map {
-      " (\(Quantity.digits($0.lowerBound)) – \(Quantity.digits($0.upperBound)))"
+  /// The end of a run: the speed beside the best peers, the goals, and the notices.
+  static func closing(_ results: RunResults) -> String {
+    let met = results.verdicts.count { $0.isMet }
+    let speeds = results.comparisons.map { comparison in
+      let best = comparison.best
+      return "  \(comparison.workload.padded(to: 6))\(comparison.title.padded(to: 46))"
+        + "\(comparison.words(best)), \(best.peer.title)"
     }
-    return "\(verdict.goal.title): \(value(verdict.value, verdict))\(over)\(spread ?? ""), "
-      + "goal ≤ \(value(verdict.goal.bound, verdict))"
-  }
-
-  /// Formats a ratio, or a value with its unit.
-  static func value(_ value: Double, _ verdict: Verdict) -> String {
-    if case .absolute = verdict.goal.measure { return Quantity.text(value, verdict.goal.metric) }
-    return Quantity.digits(value)
-  }
-
-  /// Returns the metrics in order of first occurrence. Metrics that were measured with a small cache come
-  /// last.
-  static func metrics(_ rows: [ResultRow]) -> [String] {
-    var metrics: [String] = []
-    for row in rows where !metrics.contains(row.metric) { metrics.append(row.metric) }
-    return metrics.filter { !$0.hasPrefix("eighth") } + metrics.filter { $0.hasPrefix("eighth") }
-  }
-
-  /// Sorts the rows, best first. The limits of the machine come last.
-  static func ranked(_ rows: [ResultRow]) -> [ResultRow] {
-    rows.sorted { left, right in
-      let limits = [left, right].map { Limits.names.contains($0.engine) }
-      if limits[0] != limits[1] { return limits[1] }
-      return left.isRate ? left.median > right.median : left.median < right.median
+    let goals = results.verdicts.map { verdict in
+      let documents = results.facts.isScale ? "\(Quantity.grouped(verdict.documents)) documents, " : ""
+      return "  \(mark(verdict)) \(verdict.workload.padded(to: 6))\(documents)\(verdict.sentence)"
     }
+    let lines =
+      (speeds.isEmpty ? [] : ["Dugout beside the best peer:"] + speeds + [""])
+      + ["\(met) of \(results.verdicts.count) goals met in \(Quantity.digits(results.facts.seconds)) s"]
+      + goals
+      + results.notices.map { styled($0, "33") }
+    return lines.joined(separator: "\n")
   }
+
+  private static func mark(_ verdict: Verdict) -> String { verdict.isMet ? "✓" : "✗" }
 
   private static func styled(_ text: String, _ code: String) -> String {
     usesColor ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text

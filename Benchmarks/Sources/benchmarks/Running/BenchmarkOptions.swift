@@ -1,5 +1,6 @@
 // The options of the command line.
 
+import BenchmarkReports
 import Foundation
 
 struct BenchmarkOptions: Sendable {
@@ -10,6 +11,10 @@ struct BenchmarkOptions: Sendable {
   var peers: Set<String>?
   var jsonFile: String?
   var reportDirectory: String?
+  /// The file of the chart of all workloads.
+  var chartFile: String?
+  /// Stored results, from which files are made without a measurement.
+  var storedFiles: [String] = []
   /// The document counts of the curves. The run measures everything once for each count.
   var scale: [Int] = []
   /// The directory in which the stores are created. It determines which disk is measured.
@@ -23,7 +28,9 @@ struct BenchmarkOptions: Sendable {
 
   static let help = """
     Usage: benchmarks [--only W5,W6] [--documents 100000] [--runs 5] [--peers sqlite,lmdb,rocksdb,leveldb,files]
-                      [--json FILE] [--report DIR] [--scale 10000,100000,1000000,5000000] [--directory DIR]
+                      [--json FILE] [--report DIR] [--chart FILE] [--directory DIR]
+                      [--scale 10000,100000,1000000,5000000]
+           benchmarks --from FILE[,FILE] [--json FILE] [--report DIR] [--chart FILE]
            benchmarks --instructions [--pin] [--directory DIR]
 
     --only       the workloads below, by name; a range such as W5-W9 is all of them
@@ -31,7 +38,11 @@ struct BenchmarkOptions: Sendable {
     --runs       rounds; in each one every engine has its turn, in another order
     --peers      which of the installed peers take part; files are plain files, for contents
     --json       writes the results as JSON
-    --report     writes one SVG chart for each workload, and a page with all of them
+    --report     writes a page (DIR/index.html), a table (DIR/results.md), and the charts of the workloads
+                 as SVG files
+    --chart      writes one SVG chart of all workloads: Dugout beside the fastest peer
+    --from       makes the report and the chart from results that --json wrote, and measures nothing;
+                 the workloads of each further file replace those of the files before it
     --scale      runs everything once for each of these counts, and draws the curves; W1 to W3 write
                  into stores that hold as many
     --directory  where the stores are created; it decides which disk is measured
@@ -64,6 +75,8 @@ struct BenchmarkOptions: Sendable {
       case "--peers": peers = Set(try list(of: word))
       case "--json": jsonFile = try value(of: word)
       case "--report": reportDirectory = try value(of: word)
+      case "--chart": chartFile = try value(of: word)
+      case "--from": storedFiles = try list(of: word)
       case "--scale": scale = try list(of: word).map { try number($0, of: word) }
       case "--directory": directory = try value(of: word)
       case "--instructions": countsInstructions = true
@@ -79,11 +92,19 @@ struct BenchmarkOptions: Sendable {
     guard countsInstructions || !pinsInstructions else {
       throw BenchmarkFailure("--pin needs --instructions")
     }
-    let unknown = (peers ?? []).subtracting(Engines.peerNames)
+    if !storedFiles.isEmpty, let option = words.first(where: Self.measuring.contains) {
+      throw BenchmarkFailure("--from measures nothing and cannot be combined with \(option)")
+    }
+    let unknown = (peers ?? []).subtracting(Peer.allCases.map(\.rawValue))
     guard unknown.isEmpty else {
       throw BenchmarkFailure("there is no peer \(unknown.sorted().joined(separator: ", "))")
     }
   }
+
+  /// The options of a measurement.
+  private static let measuring: Set = [
+    "--only", "--documents", "--runs", "--peers", "--scale", "--directory", "--instructions",
+  ]
 
   /// Expands a range: W5-W9 is five workloads.
   private static func expanded(_ name: String) -> [String] {
@@ -93,8 +114,8 @@ struct BenchmarkOptions: Sendable {
   }
 
   func wants(_ engine: String) -> Bool {
-    guard let peers, Engines.isPeer(engine) else { return true }
-    return peers.contains(Engines.family(of: engine))
+    guard let peers, let peer = Peer(engine: engine) else { return true }
+    return peers.contains(peer.rawValue)
   }
 
   /// The sizes of a cache that holds all of the data, and of a cache that holds an eighth of the data. An

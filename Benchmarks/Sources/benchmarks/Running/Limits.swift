@@ -8,7 +8,6 @@ enum Limits {
   static let device = "limit: device"
   static let lz4 = "limit: LZ4"
   static let memory = "limit: memory"
-  static let names: Set = [device, lz4, memory]
 
   /// Overwrites `count` pieces of an existing file, each of `byteCount` bytes, and syncs after each piece.
   static func syncedWrites(

@@ -3,23 +3,26 @@
 import Foundation
 
 struct Machine: Sendable {
-  var lines: [(name: String, text: String)] = []
+  /// The facts by name. `RunFacts.machineOrder` has the order of the names.
+  private(set) var facts: [String: String] = [:]
 
   init(_ directory: String) {
     let cpu = Self.value("model name", in: "/proc/cpuinfo") ?? "unknown"
-    lines.append(("Processor", "\(cpu), \(ProcessInfo.processInfo.activeProcessorCount) cores"))
-    lines.append(("Memory", "\(ProcessInfo.processInfo.physicalMemory >> 30) GB"))
-    lines.append(("System", Self.system))
-    lines.append(("Disk", Self.disk(under: directory)))
-    lines.append(("Load before the run", Self.load))
+    facts["Processor"] = "\(cpu), \(ProcessInfo.processInfo.activeProcessorCount) cores"
+    facts["Memory"] = "\(ProcessInfo.processInfo.physicalMemory >> 30) GB"
+    facts["System"] = Self.system
+    facts["Disk"] = Self.disk(under: directory)
+    facts["Load before the run"] = Self.load
+    facts["Dugout"] = Checkout.commit
+    facts["Swift"] = Checkout.swift
     #if SQLITE
-    lines.append(("SQLite", SQLiteDatabase.version))
+    facts["SQLite"] = SQLiteDatabase.version
     #endif
-    lines += Self.libraries
-    lines.append(("Built", Self.isOptimised ? "optimised" : "NOT OPTIMISED: the numbers mean nothing"))
+    #if LMDB
+    facts["LMDB"] = LMDBStore.version
+    #endif
+    for (name, version) in Self.libraries { facts[name] = version }
   }
-
-  var object: [String: Any] { Dictionary(uniqueKeysWithValues: lines.map { ($0.name, $0.text) }) }
 
   static var isOptimised: Bool {
     #if DEBUG
@@ -29,14 +32,16 @@ struct Machine: Sendable {
     #endif
   }
 
-  /// The versions of the other peers, from the names of the library files.
+  /// The versions of the peers whose interface does not return one, from the names of the library files.
   private static var libraries: [(name: String, text: String)] {
     let maps = (try? Self.systemFile("/proc/self/maps")) ?? ""
     let paths = Set(maps.split(separator: "\n").compactMap { $0.split(separator: " ").last.map(String.init) })
-    let files = [("LMDB", "liblmdb."), ("RocksDB", "librocksdb."), ("LevelDB", "libleveldb.")]
+    let files = [("RocksDB", "librocksdb.so"), ("LevelDB", "libleveldb.so")]
     return files.compactMap { name, file in
       paths.first { $0.contains("/\(file)") }.map { path in
-        (name, URL(fileURLWithPath: path).resolvingSymlinksInPath().lastPathComponent)
+        let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().lastPathComponent
+        let version = file.firstRange(of: ".so.").map { String(file[$0.upperBound...]) }
+        return (name, version ?? file)
       }
     }
   }
@@ -76,7 +81,7 @@ struct Machine: Sendable {
       if holds, parts[1].count >= best?[1].count ?? 0 { best = parts }
     }
     guard let best else { return "unknown" }
-    return "\(best[0]), \(best[2]), \(best[3])"
+    return "\(best[0]), \(best[2])"
   }
 
   private static func value(_ name: String, in file: String) -> String? {

@@ -1,5 +1,6 @@
 // Runs every engine once per round, in an order that changes from round to round.
 
+import BenchmarkReports
 import Foundation
 
 enum Rounds {
@@ -24,40 +25,14 @@ enum Rounds {
     Progress.clear()
     names = engines.map(\.name)
     return names.flatMap { engine in
-      (samples[engine] ?? [:]).sorted { $0.key < $1.key }.map { metric, values in
+      let metrics = (samples[engine] ?? [:]).sorted {
+        $0.key.compare($1.key, options: .numeric) == .orderedAscending
+      }
+      return metrics.map { metric, values in
         ResultRow(
           workload: workload.name, engine: engine, metric: metric, values: values,
           documents: context.options.documents)
       }
     }
-  }
-}
-
-struct ResultRow: Sendable {
-  var workload: String
-  var engine: String
-  var metric: String
-  var values: [Double]
-  var documents: Int
-
-  private var sorted: [Double] { values.sorted() }
-  var median: Double { values.median }
-  var min: Double { sorted[0] }
-  var max: Double { sorted[sorted.count - 1] }
-  var isRate: Bool { metric.hasSuffix("_per_s") }
-
-  var object: [String: Any] {
-    [
-      "workload": workload, "engine": engine, "metric": metric, "median": median, "min": min, "max": max,
-      "runs": values.count, "documents": documents,
-    ]
-  }
-}
-
-extension [Double] {
-  var median: Double {
-    let sorted = sorted()
-    let middle = count / 2
-    return count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
   }
 }

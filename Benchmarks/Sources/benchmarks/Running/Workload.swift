@@ -1,5 +1,6 @@
 // Workloads, engines, and the state that rounds share.
 
+import BenchmarkReports
 import Foundation
 
 /// One row of the goal table, measured for several engines.
@@ -97,14 +98,21 @@ final class LoadedStores: @unchecked Sendable {
 
   /// Returns the directory of an engine's store. The first call loads the store.
   func directory<Database: DocumentEngine>(of type: Database.Type) throws -> URL {
-    let directory = root.appendingPathComponent(type.name)
-    guard loaded.insert(type.name).inserted else { return directory }
-    Progress.note("loading \(options.documents) documents into \(type.name)")
+    try directory(named: type.name) { directory in
+      _ = try Database.load(options.documents, in: directory, window: 50_000)
+      let engine = try Database(directory, EngineSetup(cacheBytes: options.cacheBytes))
+      try engine.compact()
+      try engine.close()
+    }
+  }
+
+  /// Returns the directory of a store. The first call creates the directory and calls `load` with it.
+  func directory(named name: String, _ load: (URL) throws -> Void) throws -> URL {
+    let directory = root.appendingPathComponent(name)
+    guard loaded.insert(name).inserted else { return directory }
+    Progress.note("loading \(options.documents) documents into \(name)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    _ = try Database.load(options.documents, in: directory, window: 50_000)
-    let engine = try Database(directory, EngineSetup(cacheBytes: options.cacheBytes))
-    try engine.compact()
-    try engine.close()
+    try load(directory)
     sync()
     return directory
   }

@@ -7,7 +7,6 @@ enum SingleByteCommits: Workload {
   static let name = "W1b"
   static let title = "durable commits of one key and value, one writer"
   static var engines: [any Engine] { ByteRound.all(threads: 1, batch: 1, commitsMax: 5000) }
-  static let goals: [Goal] = []
 }
 
 enum EightByteWriters: Workload {

@@ -2,6 +2,7 @@
 // Codable structs. The first run of the query also builds the index, and later runs use the index. SQLite
 // stores the documents as JSON text, and its first run builds the index too.
 
+import BenchmarkReports
 import FirebaseFirestore
 import SampleDocuments
 
@@ -16,8 +17,9 @@ enum LargeDocuments: Workload {
     return engines
   }
   static let goals = [
-    Goal.ratio("query for three documents", "query_us", 0.2),
-    Goal.ratio("the first query ever, with its index build", "first_query_ms", 0.5),
+    Goal.ratio("query for 3 of 35,000 documents of 50 fields, as structs", "query_us", 0.2)
+      .summarized(as: "query, 50 fields"),
+    Goal.ratio("first query for documents of 50 fields, which builds its index", "first_query_ms", 0.5),
   ]
 
   fileprivate static let each = 3

@@ -2,6 +2,7 @@
 // measured after the process has opened the store, and again after the queries of W5 to W8 have touched all
 // indexes. Each measurement is made with the smallest possible cache, and with a cache that holds everything.
 
+import BenchmarkReports
 import Foundation
 import SampleDocuments
 
@@ -11,11 +12,12 @@ enum Memory: Workload {
   static let task = "memory"
   static var engines: [any Engine] { Engines.all.map { MemoryRound(type: $0) } }
   static let goals = [
-    Goal.ratio("anonymous bytes after open, of the process", "after_open_bytes", 1.2),
+    Goal.ratio("anonymous memory of the process after open", "after_open_bytes", 1.2)
+      .summarized(as: "memory after open"),
     // Leaves out the program's own memory, which is some megabytes.
-    Goal.ratio("the same without those from before it", "opened_only_bytes", 1.2),
+    Goal.ratio("anonymous memory that the open added", "opened_only_bytes", 1.2),
     Goal(
-      title: "bytes a document and its index entries take after W5-W8", metric: "bytes_per_document",
+      title: "memory per document with index entries, after W5 to W8", metric: "bytes_per_document",
       measure: .absolute, bound: 70),
   ]
 

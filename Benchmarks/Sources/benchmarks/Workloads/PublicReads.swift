@@ -1,11 +1,19 @@
 // The gets and queries of W5 to W8 through FirebaseFirestore. The difference from the engine's own times is
 // the cost of the public types.
 
+import BenchmarkReports
 import FirebaseFirestore
 import SampleDocuments
 
 enum PublicReads {
   static let name = "dugout, Firestore API"
+
+  /// A goal for objects, relative to the best peer that builds the same objects. `limit` is the metric of
+  /// peers that only visit the fields.
+  static func goal(_ title: String, _ metric: String, limit: String) -> Goal {
+    Goal(title: title, engine: name, metric: metric, measure: .toBestPeer(metric), bound: 0.25)
+      .limited(by: limit)
+  }
 
   static let gets: [any Engine] = [Gets(), DecodeLimit(isRate: false)]
   static let queries: [any Engine] = [Queries()]
@@ -21,13 +29,13 @@ enum PublicReads {
           firestore.document(SampleDocument(ReadQuery.number(index, below: context.options.documents)).path)
         }
         try PublicReads.warm(firestore, context)
-        let asStruct = try PublicReads.time(count) { index in
+        let asStruct = try TimedPass.run(count) { index in
           try references[index].read(as: SampleFields<Timestamp>.self).weight { $0.microseconds }
         }
         try context.answers.note("\(ReadQuery.get)", asStruct.sum, of: "\(name), struct")
         // Reading values from the dictionary needs casts, which belong to the user's code. The timed part
         // therefore only counts the fields, and the values are compared afterwards.
-        let asDictionary = try PublicReads.time(count) { try references[$0].read().data()?.count ?? -1 }
+        let asDictionary = try TimedPass.run(count) { try references[$0].read().data()?.count ?? -1 }
         let sum = try references.reduce(0) { try $0 &+ SampleFieldsOfAny.weight($1.read().data() ?? [:]) }
         try context.answers.note("\(ReadQuery.get)", sum, of: "\(name), dictionary")
         return ["get_struct_ns": asStruct.nanoseconds, "get_dictionary_ns": asDictionary.nanoseconds]
@@ -53,7 +61,7 @@ enum PublicReads {
           let queries = (0..<ReadQuery.byScore(limit).times).map {
             users.start(at: [ReadQuery.score($0)]).limit(to: limit)
           }
-          let asStructs = try PublicReads.time(queries.count) { index in
+          let asStructs = try TimedPass.run(queries.count) { index in
             try queries[index].read().documents.reduce(0) {
               try SampleDocument.next(
                 $0, $1.data(as: SampleFields<Timestamp>.self).weight { $0.microseconds })
@@ -61,10 +69,17 @@ enum PublicReads {
           }
           try context.answers.note("\(ReadQuery.byScore(limit))", asStructs.sum, of: "\(name), structs")
           results["limit\(limit)_structs_ns"] = asStructs.nanoseconds
-          let asDictionaries = try PublicReads.time(queries.count) { index in
+          let asDictionaries = try TimedPass.run(queries.count) { index in
             try queries[index].read().documents.reduce(0) { $0 &+ $1.data().count }
           }
           results["limit\(limit)_dictionaries_ns"] = asDictionaries.nanoseconds
+          let sum = try queries.reduce(0) { sum, query in
+            try sum
+              &+ query.read().documents.reduce(0) {
+                SampleDocument.next($0, SampleFieldsOfAny.weight($1.data()))
+              }
+          }
+          try context.answers.note("\(ReadQuery.byScore(limit))", sum, of: "\(name), dictionaries")
         }
         return results
       }
@@ -88,15 +103,6 @@ enum PublicReads {
     for number in ReadQuery.warmUpNumbers(context.options.documents) {
       _ = try firestore.document(SampleDocument(number).path).read()
     }
-  }
-
-  private static func time(
-    _ count: Int, _ body: (Int) throws -> Int
-  ) throws -> (nanoseconds: Double, sum: Int) {
-    for index in 0..<count { _ = try body(index) }
-    var sum = 0
-    let time = try ContinuousClock().measure { for index in 0..<count { sum &+= try body(index) } }
-    return (time / .nanoseconds(1) / Double(count), sum)
   }
 }
 

@@ -1,12 +1,4 @@
-// Documents and their indexes in a key-value store. The index keys are designed as an expert would: in
-// query order, and ending with the document's key, so that an entry leads directly to its document.
-//
-//   d path                                  -> the record, packed
-//   s parent 0 score(8) d path              -> nothing; users by score
-//   t parent 0 town 0 ^createdAt(8) d path  -> nothing; users by town, newest first
-//   g "posts" 0 createdAt(8) d path         -> nothing; posts of all users by creation time
-//
-// Scores are never negative, so their big-endian bits sort like their values.
+// Documents and their indexes in a key-value store, with the keys of `KeyValueKeys` and packed records.
 
 import Foundation
 import SampleDocuments
@@ -25,19 +17,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
   // MARK: Writing
 
   static func writes(_ numbers: [Int]) throws -> KeyValueChanges {
-    var changes = KeyValueChanges()
-    for number in numbers {
-      let document = SampleDocument(number)
-      let key = Keys.document(document.path)
-      changes.put(key, PackedRecord.bytes(document))
-      if document.isPost {
-        changes.put(Keys.posts(from: document.createdAt) + key, [])
-      } else {
-        changes.put(Keys.score(document.score) + key, [])
-        changes.put(Keys.town(document.town) + bigEndian(~UInt64(document.createdAt)) + key, [])
-      }
-    }
-    return changes
+    KeyValueKeys.changes(numbers, record: PackedRecord.bytes)
   }
 
   struct Update: Sendable {
@@ -50,9 +30,10 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
   static func updates(_ numbers: [Int], revision: Int) throws -> [Update] {
     numbers.map { number in
       let document = SampleDocument(number, revision: revision)
-      let key = Keys.document(document.path)
+      let key = KeyValueKeys.document(document.path)
       return Update(
-        key: key, score: document.score, entry: document.isPost ? nil : Keys.score(document.score) + key)
+        key: key, score: document.score,
+        entry: document.isPost ? nil : KeyValueKeys.score(document.score) + key)
     }
   }
 
@@ -80,7 +61,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
         }
         changes.put(update.key, record)
         if let entry = update.entry {
-          changes.remove(Keys.score(old) + update.key)
+          changes.remove(KeyValueKeys.score(old) + update.key)
           changes.put(entry, [])
         }
       }
@@ -94,7 +75,7 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
 
   // MARK: Reading
 
-  static func key(_ number: Int) throws -> [UInt8] { Keys.document(SampleDocument(number).path) }
+  static func key(_ number: Int) throws -> [UInt8] { KeyValueKeys.document(SampleDocument(number).path) }
 
   func get(_ key: [UInt8]) throws -> Int {
     try store.read { reader in
@@ -103,28 +84,27 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
   }
 
   func byScore(from score: Double, limit: Int) throws -> Int {
-    try weight(of: Keys.usersByScore, from: Keys.score(score), limit: limit)
+    try weight(of: KeyValueKeys.usersByScore, from: KeyValueKeys.score(score), limit: limit)
   }
 
   func usersInTown(_ town: String, limit: Int) throws -> Int {
-    let prefix = Keys.town(town)
+    let prefix = KeyValueKeys.town(town)
     return try weight(of: prefix, from: prefix, limit: limit)
   }
 
   func usersInTown(_ town: String, until time: Int, limit: Int) throws -> Int {
-    let prefix = Keys.town(town)
-    return try weight(of: prefix, from: prefix + bigEndian(~UInt64(time)), limit: limit)
+    try weight(of: KeyValueKeys.town(town), from: KeyValueKeys.town(town, until: time), limit: limit)
   }
 
   func posts(from time: Int, limit: Int) throws -> Int {
-    try weight(of: Keys.allPosts, from: Keys.posts(from: time), limit: limit)
+    try weight(of: KeyValueKeys.allPosts, from: KeyValueKeys.posts(from: time), limit: limit)
   }
 
   func scan() throws -> Int { try scan(from: [UInt8(ascii: "d")], until: nil) }
 
   func scanInTwo() throws -> Int {
     // Ids begin with one of 62 letters and digits. `V` splits them in half.
-    let middle = Keys.document("users/V")
+    let middle = KeyValueKeys.document("users/V")
     return try TwoThreads.sum(
       { try self.scan(from: [UInt8(ascii: "d")], until: middle) }, { try self.scan(from: middle, until: nil) }
     )
@@ -163,18 +143,6 @@ final class KeyValueDocuments<Store: KeyValueStore>: DocumentEngine {
     }
     return sum
   }
-}
-
-private func bigEndian(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian, Array.init) }
-
-private enum Keys {
-  static func document(_ path: String) -> [UInt8] { Array("d\(path)".utf8) }
-  static func users(_ index: String) -> [UInt8] { Array("\(index)users\0".utf8) }
-  static let usersByScore = users("s")
-  static func score(_ score: Double) -> [UInt8] { usersByScore + bigEndian(score.bitPattern) }
-  static func town(_ town: String) -> [UInt8] { users("t") + Array("\(town)\0".utf8) }
-  static let allPosts = Array("gposts\0".utf8)
-  static func posts(from time: Int) -> [UInt8] { allPosts + bigEndian(UInt64(time)) }
 }
 
 /// Runs two halves of a query at once.

@@ -8,6 +8,11 @@ import Synchronization
 final class LMDBStore: KeyValueStore, @unchecked Sendable {
   static let name = "lmdb"
   static let hasLog = false
+  static var version: String {
+    var (major, minor, patch): (Int32, Int32, Int32) = (0, 0, 0)
+    mdb_version(&major, &minor, &patch)
+    return "\(major).\(minor).\(patch)"
+  }
   static let settings = """
     Its own default for durable commits: one sync of data, one of the meta page. NORDAHEAD, because reads are random \
     and the device reads ahead far; NOTLS and a pool of reset readers, so that a read costs a renewal and no \

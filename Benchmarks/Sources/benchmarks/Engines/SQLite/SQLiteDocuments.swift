@@ -62,7 +62,7 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
   private let insert = SQLiteDocuments.insert()
 
   init(_ directory: URL, _ setup: EngineSetup) throws {
-    path = directory.appendingPathComponent("sqlite.db").path
+    path = Self.path(in: directory)
     self.setup = setup
     let isNew = !FileManager.default.fileExists(atPath: path)
     database = try Self.opened(path, setup)
@@ -73,6 +73,15 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
       """)
     if setup.purpose == .load { try database.run("BEGIN") } else { try makeIndexes() }
   }
+
+  static func path(in directory: URL) -> String { directory.appendingPathComponent("sqlite.db").path }
+
+  private static var selectUsers: String {
+    "SELECT data FROM documents WHERE kind = 0 AND parent = 'users'"
+  }
+  static var selectByPath: String { "SELECT data FROM documents WHERE path = ?" }
+  /// Selects users with at least this score, ordered by score. The second value is the limit.
+  static var selectByScore: String { "\(selectUsers) AND \(Form.score) >= ? ORDER BY \(Form.score) LIMIT ?" }
 
   /// The prepared statements. The first use prepares all of them.
   private var statements: Statements {
@@ -93,10 +102,10 @@ final class SQLiteDocuments<Form: SQLiteForm>: DocumentEngine, @unchecked Sendab
     let posts: SQLiteStatement
 
     init(_ database: SQLiteDatabase) throws {
-      let (score, town, createdAt) = (Form.score, Form.town, Form.createdAt)
-      let users = "SELECT data FROM documents WHERE kind = 0 AND parent = 'users'"
-      get = try database.prepared("SELECT data FROM documents WHERE path = ?")
-      byScore = try database.prepared("\(users) AND \(score) >= ? ORDER BY \(score) LIMIT ?")
+      let (town, createdAt) = (Form.town, Form.createdAt)
+      let users = SQLiteDocuments.selectUsers
+      get = try database.prepared(SQLiteDocuments.selectByPath)
+      byScore = try database.prepared(SQLiteDocuments.selectByScore)
       usersInTown = try database.prepared("\(users) AND \(town) = ? ORDER BY \(createdAt) DESC LIMIT ?")
       usersInTownUntil = try database.prepared(
         "\(users) AND \(town) = ? AND \(createdAt) <= ? ORDER BY \(createdAt) DESC LIMIT ?")
