@@ -37,7 +37,7 @@ public struct SeedsTrait: TestTrait, TestScoping {
         return issue
       }
       do {
-        try await TestSeed.$ofTask.withValue(seed) {
+        try await TestSeed.$seedOfTask.withValue(seed) {
           try await handler.provideScope(for: test, testCase: testCase, performing: function)
         }
       } catch {

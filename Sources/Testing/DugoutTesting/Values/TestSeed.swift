@@ -8,8 +8,10 @@ public enum TestSeed {
   /// The name of the environment variable that replays one seed: `DUGOUT_TEST_SEED=17 swift test`.
   public static let variable = "DUGOUT_TEST_SEED"
 
-  /// The seed of the current task. The trait `.seeds(_:)` of DugoutTestingTrait sets it.
-  @TaskLocal public static var ofTask: UInt64?
+  /// The seed of the current task; nil outside a test with the trait `.seeds(_:)` of DugoutTestingTrait.
+  public static var ofTask: UInt64? { seedOfTask }
+
+  @TaskLocal package static var seedOfTask: UInt64?
 
   /// The seed in the environment variable; nil if it is not set, or not a number from 0 to 2^64 - 1.
   public static var ofEnvironment: UInt64? {

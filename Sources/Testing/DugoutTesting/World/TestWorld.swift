@@ -154,7 +154,7 @@ public final class TestWorld: Sendable {
 // MARK: - What the scheduler asks
 
 extension TestWorld: WorldOwner {
-  /// What the clients wait for; nil if they have settled.
+  /// A description of the first thing that the clients wait for; nil if they have settled.
   private var remainingWork: String? {
     for client in clients + [authority.internalClient] {
       let count = client.connection.lane.inTransitCount
