@@ -53,6 +53,15 @@ import Testing
     #expect(comments.withLock { $0.last }?.contains("DUGOUT_TEST_SEED=8 swift test --filter") == true)
   }
 
+  @Test func aValueThatIsNoSeedIsAnErrorThatSaysSo() throws {
+    #expect(try TestSeed.parsed("18446744073709551615") == .max)
+    #expect(try TestSeed.parsed(nil) == nil)
+    for text in ["", "abc", "-1", "1.5", "18446744073709551616", " 1"] {
+      #expect(throws: TestWorldError.invalidSeed(text)) { try TestSeed.parsed(text) }
+    }
+    #expect(TestWorldError.invalidSeed("abc").description.hasPrefix("DUGOUT_TEST_SEED is \"abc\"."))
+  }
+
   @Test func aGeneratorRepeatsItsNumbers() {
     var (first, second) = (SeededGenerator(seed: 9), SeededGenerator(seed: 9))
     #expect((0..<10).map { _ in first.next() } == (0..<10).map { _ in second.next() })

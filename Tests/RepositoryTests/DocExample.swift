@@ -49,6 +49,8 @@ enum DocExample {
     "Ballcap": ["Ballcap", "FirebaseFirestore", "FirebaseStorage", "Observation"],
     "Pring": ["FirebaseFirestore", "FirebaseStorage", "Pring"],
     "StreamBaseKit": ["FirebaseFirestore", "StreamBaseKit"],
+    "DugoutTesting": ["DugoutTesting", "FirebaseFirestore"],
+    "DugoutTestingTrait": ["DugoutTesting", "DugoutTestingTrait", "FirebaseFirestore", "Testing"],
   ]
 
   /// Returns all examples of a source file. Skips files that exist only for Apple's systems, and symbols that

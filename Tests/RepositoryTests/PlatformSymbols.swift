@@ -55,7 +55,7 @@ enum PlatformSymbols {
     TFD_CLOEXEC st_atim st_ctim st_mtim
     """
 
-  /// What only the GNU C library has.
+  /// Symbols that only the GNU C library has.
   private static let glibcNames = """
     __errno_location backtrace backtrace_symbols canonicalize_file_name fcloseall get_nprocs gnu_get_libc_version
     mallinfo mallinfo2 malloc_info malloc_trim open_by_handle_at program_invocation_name
@@ -75,7 +75,7 @@ enum PlatformSymbols {
     st_mtimespec sysctlbyname task_info
     """
 
-  /// What Apple's systems have only in newer versions than those of the manifest.
+  /// Types that Apple's systems have only in newer versions than those of the manifest.
   static let newTypes = ["InlineArray", "Observations", "UTF8Span", "utf8Span"]
 
   private static let prefixes: [(prefix: String, platforms: Set<SourcePlatform>)] = [

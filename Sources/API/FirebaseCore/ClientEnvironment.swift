@@ -3,7 +3,7 @@
 package import ByteStore
 package import OfflineSync
 
-/// What a simulated client uses in place of the machine, of its clock and of its random source.
+/// The clock, the disk and the queues that a simulated client uses in place of the machine's.
 package final class ClientEnvironment: Sendable {
   package let name: String
   /// The user with whom the client starts.

@@ -26,6 +26,7 @@ public struct SeedsTrait: TestTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
+    try TestSeed.checkEnvironment()
     for seed in TestSeed.ofEnvironment.map({ [$0] }) ?? seeds {
       let replay = Self.replay(seed, test)
       let hasIssue = Flag()
@@ -37,7 +38,7 @@ public struct SeedsTrait: TestTrait, TestScoping {
         return issue
       }
       do {
-        try await TestSeed.$ofTask.withValue(seed) {
+        try await TestSeed.$seedOfTask.withValue(seed) {
           try await handler.provideScope(for: test, testCase: testCase, performing: function)
         }
       } catch {

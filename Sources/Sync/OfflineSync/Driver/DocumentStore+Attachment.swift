@@ -13,7 +13,7 @@ public enum RemoteAttachment: Sendable, Hashable {
   case discard
 }
 
-/// What distinguishes a client from other clients, and one opening of the client from the others.
+/// The identity of a client, and of one opening of this client.
 package struct ClientIdentity: Sendable {
   /// The name that a new client gets.
   package var name: String

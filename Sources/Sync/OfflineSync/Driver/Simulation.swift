@@ -2,8 +2,8 @@
 // virtual time.
 //
 // Invariants:
-//  - At any time, at most one thread of a simulation executes. It has the turn. The others wait until they are
-//    given the turn.
+//  - At any time, at most one thread of a simulation executes. It has the turn. The others wait until they
+//    are given the turn.
 //  - Bodies that are due at the same time run in the order in which they were submitted.
 //  - Time passes only while no body is due and no thread executes.
 

@@ -13,7 +13,7 @@
 internal import Foundation
 internal import OfflineSync
 
-/// What a scheduler asks its world.
+/// The world, as far as its scheduler asks it.
 protocol WorldOwner: AnyObject, Sendable {
   /// Called when no body is due. Returns whether it has submitted one.
   func wakeWaiters() -> Bool

@@ -10,6 +10,8 @@ public enum TestWorldError: Error, Hashable, Sendable, CustomStringConvertible {
   case stalled(String)
   /// Two clients of one world have the same name.
   case nameInUse(String)
+  /// The environment variable `DUGOUT_TEST_SEED` has this value, which is not a seed.
+  case invalidSeed(String)
 
   public var description: String {
     switch self {
@@ -18,6 +20,8 @@ public enum TestWorldError: Error, Hashable, Sendable, CustomStringConvertible {
       "The clients and the authority do not agree:\n" + differences.joined(separator: "\n")
     case .stalled(let reason): "The test waits for something that will not happen. \(reason)"
     case .nameInUse(let name): "The world already has a client \"\(name)\". Give each client its own name."
+    case .invalidSeed(let text):
+      "\(TestSeed.variable) is \"\(text)\". A seed is a whole number from 0 to \(UInt64.max)."
     }
   }
 }

@@ -53,6 +53,7 @@ public final class TestWorld: Sendable {
   }
 
   /// Runs a test in a new world, and returns what it returns. Without a seed, `TestSeed.current` is the seed.
+  /// Throws `TestWorldError.invalidSeed` if that should come from the environment, but is no number.
   ///
   /// While the test is suspended, the world goes on: messages arrive, and time passes when nothing else can
   /// happen. A call that can never return therefore fails with `TestWorldError.stalled`, after an hour of
@@ -63,6 +64,7 @@ public final class TestWorld: Sendable {
   public static func run<Value: Sendable>(
     seed: UInt64? = nil, _ test: @Sendable (TestWorld) async throws -> Value
   ) async throws -> Value {
+    if seed == nil, TestSeed.ofTask == nil { try TestSeed.checkEnvironment() }
     let world = try TestWorld(seed: seed ?? TestSeed.current)
     world.scheduler.start(world)
     let result: Result<Value, any Error> = await withTaskExecutorPreference(world.scheduler) {
@@ -154,7 +156,7 @@ public final class TestWorld: Sendable {
 // MARK: - What the scheduler asks
 
 extension TestWorld: WorldOwner {
-  /// What the clients wait for; nil if they have settled.
+  /// A description of the first thing that the clients wait for; nil if they have settled.
   private var remainingWork: String? {
     for client in clients + [authority.internalClient] {
       let count = client.connection.lane.inTransitCount
