@@ -76,8 +76,8 @@ import Testing
     var writer = ExportWriter()
     writer.add(["c", "1"], [("e\u{301}", .integer(1)), ("\u{e9}", .array([.integer(2), .integer(3)]))])
     #expect(try dugout.run("import", folder.path, write([writer.bytes], to: files.url)).status == 0)
-    let lines = try dugout.run("export", folder.path, "-", "c", "--plain").output
-    #expect(lines.utf8.elementsEqual("{\"id\":\"1\",\"e\u{301}\":1,\"\u{e9}\":[2,3]}\n".utf8), "\(lines)")
+    let table = try dugout.run("export", folder.path, "-", "c", "--csv").output
+    #expect(table.utf8.elementsEqual("path,e\u{301},\u{e9}\nc/1,1,\"[2,3]\"\n".utf8), "\(table)")
   }
 
   /// Blocks have 32 KiB, so most of these records span blocks.

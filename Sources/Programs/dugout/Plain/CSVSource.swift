@@ -13,6 +13,8 @@ final class CSVSource: PlainSource {
   private let separator: UInt8
   private var rows = TableRows([])
   private var names: DocumentNames
+  /// Encoded once, because every commit stores it.
+  private var storedPlan: Data?
 
   let files: [String]
 
@@ -41,6 +43,7 @@ final class CSVSource: PlainSource {
     }
     let isWhole = isFile || sample.isAtEnd
     rows = TableRows(table.columns, rowsSampled: isWhole ? nil : table.rows)
+    storedPlan = PlainPlan(options: options, head: names.head, columns: rows.columns).data
     if isFile { try reader.seek(to: 0) }
     // Skips the header.
     _ = try reader.next()
@@ -58,7 +61,7 @@ final class CSVSource: PlainSource {
 
   // MARK: Documents
 
-  var plan: Data? { PlainPlan(options: options, head: names.head, columns: rows.columns).data }
+  var plan: Data? { storedPlan }
 
   func skip(to offset: UInt64) throws { try reader.seek(to: offset) }
 
@@ -67,6 +70,7 @@ final class CSVSource: PlainSource {
     try skip(to: offset)
     rows = TableRows(plan.columns)
     names.resume(after: documents, head: plan.head)
+    storedPlan = plan.data
     return true
   }
 

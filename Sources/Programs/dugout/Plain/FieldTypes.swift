@@ -11,8 +11,8 @@ struct FieldTypes {
 
   private init() {}
 
-  init(_ list: [PlainOptions.TypedField]) {
-    for field in list { set(field.type, at: field.path[...]) }
+  init(_ list: [(path: [String], type: FieldType)]) {
+    for (path, type) in list { set(type, at: path[...]) }
   }
 
   private mutating func set(_ type: FieldType, at path: ArraySlice<String>) {

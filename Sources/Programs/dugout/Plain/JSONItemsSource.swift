@@ -14,18 +14,21 @@ final class JSONItemsSource: PlainSource {
   private var names: DocumentNames
   /// The fields with a given type that no document has had yet.
   private var unseen: [PlainOptions.TypedField]
+  /// Encoded once, because every commit stores it.
+  private var storedPlan: Data?
 
   let files: [String]
 
   init(_ input: InputBytes, _ sample: InputBytes, _ options: PlainOptions) {
     self.options = options
     self.sample = sample
-    types = FieldTypes(options.types)
+    types = FieldTypes(options.types.map { ($0.path, $0.type) })
     unseen = options.types
     let start = sample.bytes.starts(with: JSONReader.byteOrderMark) ? JSONReader.byteOrderMark.count : 0
     items = JSONItems(input, JSONItems.framing(of: sample.bytes[start...]))
     names = DocumentNames(in: options.collection, of: input.path, sample.bytes)
     files = input.path == "-" ? [] : [input.path]
+    storedPlan = PlainPlan(options: options, head: names.head, columns: []).data
   }
 
   var bytes: UInt64 { items.input.total }
@@ -79,7 +82,7 @@ final class JSONItemsSource: PlainSource {
 
   // MARK: Documents
 
-  var plan: Data? { PlainPlan(options: options, head: names.head, columns: []).data }
+  var plan: Data? { storedPlan }
 
   func skip(to offset: UInt64) throws { try items.seek(to: offset) }
 
@@ -87,6 +90,7 @@ final class JSONItemsSource: PlainSource {
     guard let plan = PlainPlan(plan, options: options) else { return false }
     try skip(to: offset)
     names.resume(after: documents, head: plan.head)
+    storedPlan = plan.data
     return true
   }
 

@@ -1,7 +1,4 @@
-// The sources of a plain import, and what both formats share.
-
-import DocumentStore
-import Foundation
+// The interface of the sources of a plain import, and the summary that they show.
 
 protocol PlainSource: DocumentSource {
   /// Reads what is needed before the first document: names and types. Returns what the user should see of
@@ -44,68 +41,5 @@ struct PlainSummary {
       fields.map { field in
         ["name": field.name, "type": field.type, "remark": field.remark] as JSON
       })
-  }
-}
-
-enum PlainSources {
-  /// Opens a file or standard input, and decides its format.
-  static func open(_ path: String, _ options: PlainOptions) throws -> any PlainSource {
-    var isDirectory: ObjCBool = false
-    if path != "-" {
-      guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-        throw CommandFailure(code: .inputOutput, message: "\(path) cannot be read: there is no such file.")
-      }
-      guard !isDirectory.boolValue, !FirestoreExport.isPart(path) else {
-        throw CommandFailure(
-          code: .usage,
-          message:
-            "\(path) is an export of Firestore, which has its own collections: import it without --into.")
-      }
-    }
-    let input = try InputBytes(path)
-    let sample = try input.sample(sampleBytes)
-    try PlainFormat.requireText(path, sample.bytes[...])
-    let start = sample.bytes.starts(with: JSONReader.byteOrderMark) ? JSONReader.byteOrderMark.count : 0
-    let content = sample.bytes[start...]
-    guard content.contains(where: { !CSVScanner.isBlank($0) && $0 != 0x0A && $0 != 0x0D }) else {
-      let name = path == "-" ? "standard input" : path
-      throw CommandFailure(code: .badData, message: "\(name) is empty. Nothing was imported.")
-    }
-    switch options.format ?? PlainFormat.guess(path, content) {
-    case .json: return JSONItemsSource(input, sample, options)
-    case .csv: return CSVSource(input, sample, options)
-    }
-  }
-
-  /// The number of bytes from which names and types of a pipe are taken.
-  static let sampleBytes = 1 << 20
-}
-
-/// Stored by an import for its next run: the options, and what the first run found out about the input. The
-/// next run uses the same types, even if a later part of the file has changed.
-struct PlainPlan: Codable {
-  var options: PlainOptions
-  /// The digest from which ids are computed.
-  var head: [UInt8]
-  /// Empty for JSON.
-  var columns: [Column]
-
-  var data: Data? {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    return try? encoder.encode(self)
-  }
-
-  init(options: PlainOptions, head: [UInt8], columns: [Column]) {
-    self.options = options
-    self.head = head
-    self.columns = columns
-  }
-
-  /// Returns nil if the data is not a plan with these options.
-  init?(_ data: Data?, options: PlainOptions) {
-    guard let data, let plan = try? JSONDecoder().decode(PlainPlan.self, from: data), plan.options == options
-    else { return nil }
-    self = plan
   }
 }
