@@ -28,8 +28,8 @@ enum Confirmation {
     return ["y", "yes"].contains(answer.trimmingCharacters(in: .whitespaces).lowercased())
   }
 
-  /// Reads byte by byte, so that no byte after the line is lost for the next reader. Returns nil at the end of
-  /// the input.
+  /// Reads byte by byte, so that the next reader gets the bytes after the line. Returns nil at the end of the
+  /// input.
   private static func line() -> String? {
     var bytes: [UInt8] = []
     var byte: UInt8 = 0
