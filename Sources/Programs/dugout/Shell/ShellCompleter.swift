@@ -7,7 +7,8 @@ struct ShellCompleter {
   static let candidatesMax = 100
   private static let fieldsFrom = 20
   private static let keywords = [
-    "and", "asc", "by", "contains", "desc", "end", "in", "limit", "not", "or", "order", "start", "where",
+    "and", "asc", "average", "by", "contains", "count", "desc", "distinct", "end", "group", "in", "limit",
+    "max", "min", "not", "or", "order", "start", "sum", "where",
   ]
   /// The commands whose first argument is the path of a document. A collection is only a part of it.
   private static let documentCommands: Set<String> = ["get", "set", "delete"]
