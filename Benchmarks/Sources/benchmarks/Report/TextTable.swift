@@ -28,9 +28,11 @@ enum TextTable {
   /// The end of a run: the speed beside the best peers, the goals, and the notices.
   static func closing(_ results: RunResults) -> String {
     let met = results.verdicts.count { $0.isMet }
-    let speeds = results.comparisons.map { comparison in
+    let comparisons = results.comparisons
+    let width = 2 + (comparisons.map(\.title.count).max() ?? 0)
+    let speeds = comparisons.map { comparison in
       let best = comparison.best
-      return "  \(comparison.workload.padded(to: 6))\(comparison.title.padded(to: 46))"
+      return "  \(comparison.workload.padded(to: 6))\(comparison.title.padded(to: width))"
         + "\(comparison.words(best)), \(best.peer.title)"
     }
     let goals = results.verdicts.map { verdict in
