@@ -10,7 +10,8 @@ import Testing
 
   // MARK: UTF-8
 
-  /// Regression: bytes that are not UTF-8 were replaced, and the document got another name than the user gave.
+  /// Regression: bytes that are not UTF-8 were replaced, and the document got another name than the user
+  /// gave.
   @Test func anArgumentThatIsNotUTF8IsRefusedByName() throws {
     let folder = try TemporaryFolder()
     let script = "'\(dugout.path)' set '\(folder.path)/store' $'users/caf\\xe9\\t' '{a: 1}'"

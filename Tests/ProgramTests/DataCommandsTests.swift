@@ -65,7 +65,8 @@ import Testing
       if paths != found { wrong.append("\(query): \(String(describing: paths))") }
     }
     #expect(wrong == [])
-    let help = try dugout.run("query", "--help").output
+    let help = try dugout.run("query", "--help").output.split(whereSeparator: \.isWhitespace)
+      .joined(separator: " ")
     #expect(help.contains("__name__ is the id of a document, where __name__ >= \"a\""), "\(help)")
   }
 

@@ -52,8 +52,8 @@ import Testing
     try #require(try dugout.run("set", other, "users/bob", "{}").status == 0)
     try Data("no document".utf8).write(to: URL(fileURLWithPath: bad))
     var manifest = try Data(contentsOf: URL(fileURLWithPath: newer + "/MANIFEST"))
-    // The version of the format, and a checksum of it that is right, are written by a newer release only, so the
-    // manifest is damaged here.
+    // The version of the format, and a checksum of it that is right, are written by a newer release only,
+    // so the manifest is damaged here.
     manifest[8] = 200
     try manifest.write(to: URL(fileURLWithPath: newer + "/MANIFEST"))
     let cases: [(arguments: [String], code: Int32)] = [

@@ -30,6 +30,30 @@ import Testing
 
   private let said = "1 record cannot be decoded: users/bad."
 
+  @Test func aDiffComparesAllOtherDocuments() throws {
+    let folder = try TemporaryFolder()
+    let files = try TemporaryFolder()
+    try makeStore(folder)
+    let other = files.path + "/other"
+    let store = try DocumentStore.open(other)
+    for (name, age) in [("ada", 36), ("bad", 1), ("carl", 37)] {
+      let fields = StoredMap([("age", .integer(Int64(age)))])
+      try store.commit([.set(DocumentPath(["users", name]), fields)])
+    }
+    try store.close()
+    for arguments in [["diff", folder.path, other], ["diff", other, folder.path]] {
+      let outcome = try dugout.run(arguments)
+      #expect(outcome.status == 65, "\(outcome)")
+      #expect(outcome.output.hasPrefix("~ users/carl\n    age: "), "\(outcome.output)")
+      #expect(outcome.output.hasSuffix("\n1 document differs: 1 changed; 1 is equal.\n"), "\(outcome.output)")
+      #expect(
+        outcome.complaint.hasPrefix("dugout diff: in \(folder.path), \(said) All others were compared. "),
+        "\(outcome.complaint)")
+    }
+    let json = try dugout.run("diff", folder.path, other, "--json")
+    #expect(json.status == 65 && json.output.contains("\"undecodable\":[\"users/bad\"]"), "\(json)")
+  }
+
   @Test func allCommandsReportAnUndecodableDocumentTheSameWay() throws {
     let folder = try TemporaryFolder()
     try makeStore(folder)

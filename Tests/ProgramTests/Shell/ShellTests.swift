@@ -219,8 +219,8 @@ import Testing
         == "commands  go\nfields    one    two\n          three\nand more")
   }
 
-  /// Regression: only the first hundred documents were completed, and their common prefix was inserted although
-  /// other documents do not have it.
+  /// Regression: only the first hundred documents were completed, and their common prefix was inserted
+  /// although other documents do not have it.
   @Test func aLongListOfDocumentsIsMarkedAsPart() throws {
     let folder = try TemporaryFolder()
     try folder.changeStore { store in

@@ -3,8 +3,8 @@
 //   1. tree      go down from the root; a child that cannot be read is a gap with the number of its keys
 //   2. leaves    read the leaves below unreadable inner pages, which their parents do not lead to
 //
-// A page is verified by its checksum. Its keys are not compared with those of its parent: a key only leads to an
-// ordinal, and the salvage looks for that entry.
+// A page is verified by its checksum. Its keys are not compared with those of its parent: a key only leads
+// to an ordinal, and the salvage looks for that entry.
 
 import ByteStore
 import StoreTools

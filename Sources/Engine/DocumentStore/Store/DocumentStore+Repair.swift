@@ -53,12 +53,13 @@ extension DocumentStore {
     let report = try translatingErrors { () throws(ByteStoreError) in
       try ByteStore.salvage(
         path, platform: platform,
-        restore: { pages in
-          if let found = IndexSet.declaredIndexes(in: pages) {
-            declared = (declared ?? []) + found.filter { declared?.contains($0) != true }
-          }
-          return IndexSet.definitions(in: pages)
-        }, judge: RecordInspector(ShapeDictionary()), progress: progress, observer: observer)
+        upperLayer: SalvageUpperLayer(
+          restore: { pages in
+            if let found = IndexSet.declaredIndexes(in: pages) {
+              declared = (declared ?? []) + found.filter { declared?.contains($0) != true }
+            }
+            return IndexSet.definitions(in: pages)
+          }, judge: RecordInspector(ShapeDictionary())), progress: progress, observer: observer)
     }
     // A store that never needed a checkpoint has no indexes on disk.
     if declared == nil, report.checkpoint == .whole { declared = [] }

@@ -4,8 +4,8 @@
 //   2. sizes          the files have the sizes that the manifests state
 //   3. open log       the log whose end no manifest records has the same bytes
 //
-// Segments, checkpoints and logs with an end never change, and their random ids are never used again. So equal
-// lists are equal entries, except where a file is damaged.
+// Segments, checkpoints and logs with an end never change, and their random ids are never used again. So
+// equal lists are equal entries, except where a file is damaged.
 
 package import ByteStore
 
@@ -27,7 +27,7 @@ extension ByteStore {
     for directory in directories {
       for (name, bytes) in sizes where try size(of: name, in: directory) != bytes { return false }
     }
-    for log in first.logs where try !isSame(StoreFile.log(log.number), directories[0], directories[1]) {
+    for log in first.logs where try !isSame(StoreFile.log(log.number), directories[0], as: directories[1]) {
       return false
     }
     return true
@@ -55,7 +55,7 @@ extension ByteStore {
   }
 
   private static func isSame(
-    _ name: String, _ directory: any OpenDirectory, _ other: any OpenDirectory
+    _ name: String, _ directory: any OpenDirectory, as other: any OpenDirectory
   ) throws(ByteStoreError) -> Bool {
     guard let left = try TolerantFile(name, in: directory) else { return false }
     defer { left.close() }

@@ -24,21 +24,32 @@ import Libc
 extension ByteStore {
   /// Builds a store that can be opened, from all readable data. A healthy store is left alone.
   ///
-  /// `restore` returns entries that must exist, from the data that the upper layer keeps in a checkpoint.
-  /// Those entries whose keys are missing are added. `judge` decides which entries cannot be decoded.
-  /// Undecodable entries are left out, and a store that contains any of them is not healthy. `observer` learns
-  /// what is lost before anything is changed.
+  /// The upper layer returns entries that must exist, from the data that it keeps in a checkpoint. Those
+  /// entries whose keys are missing are added. It also decides which entries cannot be decoded. Undecodable
+  /// entries are left out, and a store that contains any of them is not healthy. `observer`
+  /// learns what is lost before anything is changed.
   package static func salvage(
-    _ path: String, platform: Platform = .real, restore: @escaping SalvageRestore = { _ in [] },
-    judge: (any EntryJudge)? = nil, progress: ((CheckProgress) -> Void)? = nil,
-    observer: SalvageObserver? = nil
+    _ path: String, platform: Platform = .real, upperLayer: SalvageUpperLayer = SalvageUpperLayer(),
+    progress: ((CheckProgress) -> Void)? = nil, observer: SalvageObserver? = nil
   ) throws(ByteStoreError) -> SalvageReport {
     let directory = try openStoreDirectory(path, platform)
     let lock = try takeLockForRepair(of: directory)
     defer { lock.release() }
     var salvage = Salvage(
-      directory, lock, platform: platform, restore: restore, judge: judge, observer: observer, progress)
+      directory, lock, platform: platform, restore: upperLayer.restore, judge: upperLayer.judge,
+      observer: observer, progress)
     return try salvage.run()
+  }
+}
+
+/// The part of a salvage that the upper layer contributes.
+package struct SalvageUpperLayer {
+  package let restore: SalvageRestore
+  package let judge: (any EntryJudge)?
+
+  package init(restore: @escaping SalvageRestore = { _ in [] }, judge: (any EntryJudge)? = nil) {
+    self.restore = restore
+    self.judge = judge
   }
 }
 
@@ -197,10 +208,13 @@ struct Salvage {
     // Remove broken definitions before missing entries are added, so that a valid definition elsewhere can
     // replace a broken one.
     if let layer = self.judge { try table.removeBrokenDefinitions(layer) }
+    if let judge {
+      try table.noteRestorable(restore { region in (try? judge.source.payloads(region)) ?? [nil] })
+    }
     for log in sources.logs { try table.addMissing(try log.context(directory), self.judge) }
     for checkpoint in sources.checkpoints {
-      let entries = restore { region in (try? checkpoint.payloads(region)) ?? [nil] }
-      try table.restore(entries, from: checkpoint, self.judge)
+      try table.addMissing(
+        restore { region in (try? checkpoint.payloads(region)) ?? [nil] }, self.judge)
     }
     if let layer = self.judge { try table.removeUndecodable(layer) }
     let result = table.finish()

@@ -28,7 +28,7 @@ struct SalvageKeyDirectory {
   private(set) var found = FoundOrdinals()
   /// The keys that a commit of the logs has deleted. Some may have been written again.
   private(set) var deleted: Set<[UInt8]> = []
-  /// The number of entries that were restored from the upper layer's pages of the chosen checkpoint.
+  /// The number of missing entries that the upper layer's pages of the chosen checkpoint restore.
   private(set) var restoredCount = 0
   private var last: SequenceNumber
 
@@ -191,13 +191,10 @@ struct SalvageKeyDirectory {
 
   // MARK: Restored entries
 
-  /// Adds entries whose keys are missing, except definitions that `judge` cannot decode. Returns the number of
-  /// added entries.
-  @discardableResult
+  /// Adds entries whose keys are missing, except definitions that `judge` cannot decode.
   mutating func addMissing(
     _ entries: [(key: [UInt8], value: [UInt8])], _ judge: (any EntryJudge)?
-  ) throws(ByteStoreError) -> Int {
-    let before = table.withTable { $0.keys }
+  ) throws(ByteStoreError) {
     var batch = Batch()
     for entry in entries {
       guard judge?.brokenDefinition(entry.key.rawSpan, entry.value.rawSpan) == nil else { continue }
@@ -210,17 +207,26 @@ struct SalvageKeyDirectory {
       try batch.put(entry.value, for: entry.key)
     }
     if batch.count > 0 { try addMissing(batch) }
-    return table.withTable { $0.keys } - before
   }
 
-  /// Adds missing entries that the upper layer keeps in a checkpoint.
-  mutating func restore(
-    _ entries: [(key: [UInt8], value: [UInt8])], from checkpoint: CheckpointSource,
-    _ judge: (any EntryJudge)?
-  ) throws(ByteStoreError) {
-    let count = try addMissing(entries, judge)
-    // The number of entries that the chosen checkpoint counts includes these.
-    if checkpoint.header.fileID == self.judge?.source.header.fileID { restoredCount += count }
+  /// Counts the missing entries that the chosen checkpoint has in the upper layer's pages, too. They are
+  /// restored, and the number of entries in the checkpoint includes them.
+  mutating func noteRestorable(_ entries: [(key: [UInt8], value: [UInt8])]) throws(ByteStoreError) {
+    restoredCount = try missing(entries.map(\.key)).count
+  }
+
+  /// The keys that the new store does not have.
+  func missing(_ keys: [[UInt8]]) throws(ByteStoreError) -> [[UInt8]] {
+    var missing: [[UInt8]] = []
+    for start in stride(from: 0, to: keys.count, by: Self.removalsAtOnce) {
+      let part = keys[start..<min(start + Self.removalsAtOnce, keys.count)]
+      var batch = Batch()
+      for key in part { try batch.remove(key) }
+      var newKeys = 0
+      let targets = try table.prepare(CommitBody(trusted: batch.body), newKeys: &newKeys)
+      missing += zip(part, targets).filter { $1.ordinal == nil }.map(\.0)
+    }
+    return missing
   }
 
   private mutating func addMissing(_ batch: Batch) throws(ByteStoreError) {

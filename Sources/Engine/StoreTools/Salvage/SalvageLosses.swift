@@ -1,7 +1,8 @@
 // The data that a salvage does not carry over to the new store, by name where the name is known.
 //
-// The upper layer keeps the keys of its entries in the checkpoint, each with the ordinal of the entry. A key is
-// lost if no readable entry has its ordinal, no later commit wrote it again, and no later commit deleted it.
+// The upper layer keeps the keys of its entries in the checkpoint, each with the ordinal of the entry. A
+// key is lost if no readable entry has its ordinal, no later commit wrote it again, and no later commit
+// deleted it.
 
 package import ByteStore
 
@@ -131,16 +132,8 @@ extension SalvageKeyDirectory {
   private func reportMissing(
     _ keys: [[UInt8]], to observer: SalvageObserver
   ) throws(ByteStoreError) -> Int {
-    guard !keys.isEmpty else { return 0 }
-    var batch = Batch()
-    for key in keys { try batch.remove(key) }
-    var newKeys = 0
-    let targets = try table.prepare(CommitBody(trusted: batch.body), newKeys: &newKeys)
-    var count = 0
-    for (key, target) in zip(keys, targets) where target.ordinal == nil {
-      try observer.lost(.entry(key: key))
-      count += 1
-    }
-    return count
+    let missing = try missing(keys)
+    for key in missing { try observer.lost(.entry(key: key)) }
+    return missing.count
   }
 }

@@ -44,7 +44,7 @@ enum DiffCommand: Command {
     }
     let isMixed = isatty(STDOUT_FILENO) == 1 && !arguments.has("--summary")
     let outcome = try ProgressLine.during(isWanted: !isMixed) { line in
-      try compare(directory, other, below: segments, arguments, line: line)
+      try compare(directory, other, below: segments, arguments: arguments, line: line)
     }
     try answer(outcome, arguments, path: segments)
   }
@@ -59,13 +59,13 @@ enum DiffCommand: Command {
   }
 
   private static func compare(
-    _ directory: String, _ other: String, below segments: [String], _ arguments: Arguments, line: ProgressLine
+    _ directory: String, _ other: String, below segments: [String], arguments: Arguments, line: ProgressLine
   ) throws -> StoreDiff.Outcome {
     let result = try StoreAccess.withStore(directory, readOnly: true) { before throws(DocumentStoreError) in
       // The other store has its own errors and advice.
       Result {
         try StoreAccess.withOtherStore(other) { after throws(DocumentStoreError) in
-          try compare(before, after, below: segments, arguments, line: line)
+          try compare(before, after, below: segments, arguments: arguments, line: line)
         }
       }
     }
@@ -73,7 +73,7 @@ enum DiffCommand: Command {
   }
 
   private static func compare(
-    _ before: DocumentStore, _ after: DocumentStore, below segments: [String], _ arguments: Arguments,
+    _ before: DocumentStore, _ after: DocumentStore, below segments: [String], arguments: Arguments,
     line: ProgressLine
   ) throws(DocumentStoreError) -> StoreDiff.Outcome {
     let (total, start) = (before.count + after.count, ContinuousClock.now)

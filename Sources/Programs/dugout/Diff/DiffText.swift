@@ -4,7 +4,8 @@ import DocumentStore
 import Foundation
 
 extension StoreDifference {
-  /// One line for the document, and one for each field. Long values are cut to the width; nil is unlimited.
+  /// One line for the document, and one for each field. Long values are cut to the width, of which the last
+  /// column stays empty; nil is unlimited.
   func text(width: Int?) -> String {
     let sign =
       switch change {
@@ -14,16 +15,16 @@ extension StoreDifference {
       }
     let name = (item.kind == .file ? "file " : "") + item.name
     return
-      (["\(sign) \(name)"] + fields.map { Self.line($0, colon: ":", width) }
-      + times.map { Self.line($0, colon: "", width) }).joined(separator: "\n")
+      (["\(sign) \(name)"] + fields.map { Self.line($0, colon: ":", width: width) }
+      + times.map { Self.line($0, colon: "", width: width) }).joined(separator: "\n")
   }
 
-  private static func line(_ change: FieldChange, colon: String, _ width: Int?) -> String {
+  private static func line(_ change: FieldChange, colon: String, width: Int?) -> String {
     let field = ShownText.escaped(change.field)
     switch (change.before.map(ValueLiteral.text), change.after.map(ValueLiteral.text)) {
     case (let before?, let after?):
       let start = "    \(field)\(colon) "
-      let room = width.map { max(20, $0 - start.columns - 4) } ?? .max
+      let room = width.map { max(20, $0 - start.columns - 5) } ?? .max
       let (old, new) = ValueLiteral.shortened(before, after, toColumns: room)
       return "\(start)\(old) -> \(new)"
     case (let before?, nil): return cut("  - \(field)\(colon) \(before)", width)
@@ -33,7 +34,7 @@ extension StoreDifference {
   }
 
   private static func cut(_ line: String, _ width: Int?) -> String {
-    width.map { line.shortened(toColumns: max(20, $0)) } ?? line
+    width.map { line.shortened(toColumns: max(20, $0 - 1)) } ?? line
   }
 
   var object: JSON {

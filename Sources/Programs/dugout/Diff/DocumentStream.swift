@@ -1,8 +1,8 @@
 // All documents of a store in the order of their paths.
 //
 // The store lists the documents of one collection id in this order. A stream merges the lists of all ids. It
-// holds one page of each list, and the pages of all lists share a budget, so that memory does not grow with the
-// store.
+// holds one page of each list, and the pages of all lists share a budget, so that memory does not grow with
+// the store.
 
 import DocumentStore
 

@@ -95,12 +95,12 @@ struct StoreDiff {
     var outcome = Outcome()
     outcome.undecodable = [(before.path, Undecodable()), (after.path, Undecodable())]
     try merge(
-      try documents(of: before, below: segments), try documents(of: after, below: segments), &outcome,
+      (try documents(of: before, below: segments), try documents(of: after, below: segments)), &outcome,
       counts: \.documents, { ComparedItem($0) }, body)
     guard segments.isEmpty else { return outcome }
     let ids = [ReservedPath.objects]
     try merge(
-      try DocumentStream(before, ids: ids), try DocumentStream(after, ids: ids), &outcome, counts: \.files,
+      (try DocumentStream(before, ids: ids), try DocumentStream(after, ids: ids)), &outcome, counts: \.files,
       { StoredObject($0).map { ComparedItem($0) } }, body)
     return outcome
   }
@@ -113,11 +113,11 @@ struct StoreDiff {
   }
 
   private func merge(
-    _ before: DocumentStream, _ after: DocumentStream, _ outcome: inout Outcome,
+    _ streams: (DocumentStream, DocumentStream), _ outcome: inout Outcome,
     counts: WritableKeyPath<Outcome, Counts>, _ item: (StoredDocument) -> ComparedItem?,
     _ body: (StoreDifference) -> Void
   ) throws(DocumentStoreError) {
-    var (before, after) = (before, after)
+    var (before, after) = streams
     var (left, right) = (try before.next(), try after.next())
     var done = 0
     while left != nil || right != nil {

@@ -3,8 +3,8 @@
 //   paragraph   consecutive lines without an indent; filled as one text
 //   kept line   a line with an indent, such as an example; stays a line, and wraps only if it is too long
 //
-// A kept line wraps under its second column if it has one: the text after a run of blanks. The continuation of
-// an example for the command line ends with a backslash, unless the break is inside quotes.
+// A kept line wraps under its second column if it has one: the text after a run of blanks. The continuation
+// of an example for the command line ends with a backslash, unless the break is inside quotes.
 
 enum FilledText {
   static func lines(_ lines: [String], width: Int) -> [String] {

@@ -11,8 +11,8 @@
 //   {"lost":"nothing","possiblyOlder":P} a document whose value may have been replaced or deleted later
 //   {"summary":…}
 //
-// The file is complete and on stable storage before the salvage changes the store. A salvage that is interrupted
-// later therefore has its report.
+// The file is complete and on stable storage before the salvage changes the store. A salvage that is
+// interrupted later therefore has its report.
 
 import ByteStore
 import DocumentStore

@@ -1,7 +1,7 @@
 // Announces a store that a command creates, and the directories above it.
 //
-// A mistyped directory would otherwise be created unnoticed. The announcement goes to standard error, because a
-// program may read standard output.
+// A mistyped directory would otherwise be created unnoticed. The announcement goes to standard error,
+// because a program may read standard output.
 
 import ByteStore
 import Foundation

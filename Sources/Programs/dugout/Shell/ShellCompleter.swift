@@ -129,13 +129,13 @@ struct ShellCompleter {
 
   private static func fields(of maps: [StoredMap], _ word: String) -> [Candidate] {
     var found: [String: Candidate] = [:]
-    for map in maps { add(map, below: [], word, to: &found) }
+    for map in maps { add(map, below: [], word: word, to: &found) }
     return Array(found.values)
   }
 
   /// Adds the fields of a map, and those of a map inside it once the word has its path.
   private static func add(
-    _ map: StoredMap, below names: [String], _ word: String, to found: inout [String: Candidate]
+    _ map: StoredMap, below names: [String], word: String, to found: inout [String: Candidate]
   ) {
     for (name, value) in map.entries {
       let text = StoredFieldPath.canonical(names + [name])
@@ -146,7 +146,7 @@ struct ShellCompleter {
       // The word may end here, or continue in the map.
       found[text] = Candidate(text: text, kind: .fields, suffix: "")
       if begins(word, with: text) || word.hasPrefix(text.replacing("`", with: "")) {
-        add(inner, below: names + [name], word, to: &found)
+        add(inner, below: names + [name], word: word, to: &found)
       }
     }
   }
