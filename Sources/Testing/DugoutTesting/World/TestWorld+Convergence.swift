@@ -59,8 +59,8 @@ extension TestWorld {
     return differences
   }
 
-  /// Compares paths, order and fields. Times are not compared, because a listener is not notified if only they
-  /// change.
+  /// Compares paths, order and fields. Times are not compared, because a listener is not notified if only
+  /// they change.
   private func differences(
     _ name: String, _ seen: [StoredDocument], in query: StructuredQuery
   ) -> [String] {
