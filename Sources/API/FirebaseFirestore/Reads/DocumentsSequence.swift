@@ -157,9 +157,13 @@ private struct PageReader {
   nonisolated(nonsending) private mutating func begin(_ client: any FirestoreClient) async throws {
     let structured = try query.runnable
     if consistency == .snapshot {
-      snapshot = try await client.performedAfterWrites { view throws(DocumentStoreError) in
-        try view.store.snapshot()
+      // The queue holds a result for a moment after the caller has resumed, so the snapshot is no result.
+      let taken = Locked<StoreSnapshot?>(nil)
+      try await client.performedAfterWrites { view throws(DocumentStoreError) in
+        let snapshot = try view.store.snapshot()
+        taken.withLock { $0 = snapshot }
       }
+      snapshot = taken.withLock { $0.take() }
     }
     guard case .last(let count) = structured.limit else {
       cursor = PageCursor(structured, pageSize: pageSize)
