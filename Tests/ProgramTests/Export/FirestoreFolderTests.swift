@@ -49,7 +49,8 @@ import Testing
     let metadata = "firestore_export.overall_export_metadata"
     func bytes(_ file: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: file)) }
     #expect(try bytes("\(export)/\(metadata)") == bytes("\(kept)/\(metadata)"))
-    // The order of the documents and of their fields is free, so only the sorted bytes of records are compared.
+    // The order of the documents and of their fields is free, so only the sorted bytes of records are
+    // compared.
     func records(_ folder: String) throws -> Set<[UInt8]> {
       let log = try RecordLog(folder + "/all_namespaces/all_kinds/output-0")
       var records: Set<[UInt8]> = []

@@ -155,7 +155,7 @@ import Testing
       (["--fields", "a"], "--fields needs --plain."), (["--format", "csv"], "--format needs --plain."),
       (["--id", "a"], "--id needs --plain."), (["--project", "a"], "--project needs --firestore."),
       (["--plain", "--format", "xml"], "The formats are jsonl and csv."),
-      (["--plain", "--fields", "a b"], "There are blanks in \"a b\"."),
+      (["--plain", "--fields", "a b"], "expected a comma and a field, or the end, found b"),
       (["--firestore"], "writes a folder, and not to standard output"),
       (["--firestore", "--csv"], "leave out --plain and --csv"),
       (["--plain", "--fields", "id"], "would have the name of the column"),

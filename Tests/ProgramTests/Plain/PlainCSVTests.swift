@@ -18,7 +18,7 @@ import Testing
     try Data(bytes).write(to: URL(fileURLWithPath: file))
     let store = folder.path + "/store"
     let outcome = try dugout.run(
-      ["import", store, pipe ? "-" : file, "--into", "people"] + options,
+      ["import", store, pipe ? "-" : file, "--into", "people", "--create"] + options,
       input: pipe ? String(decoding: bytes, as: UTF8.self) : nil)
     let exported = try dugout.run("export", store, "-", "people", "--plain").output
     let documents = exported.split(separator: "\n").map(String.init)

@@ -16,7 +16,8 @@ import Testing
     let (store, file) = (folder.path + "/store", folder.path + "/things.json")
     try Data(text.utf8).write(to: URL(fileURLWithPath: file))
     let outcome = try dugout.run(
-      ["import", store, pipe ? "-" : file, "--into", "things"] + options, input: pipe ? text : nil)
+      ["import", store, pipe ? "-" : file, "--into", "things", "--create"] + options, input: pipe ? text : nil
+    )
     let exported = try dugout.run("export", store, "-", "things", "--plain").output
     return (outcome, exported.split(separator: "\n").map(String.init))
   }

@@ -194,9 +194,8 @@ import Testing
     }
     #expect(
       found == [
-        "query ", "users ", "users/", "users/", "users/", "users ", "users ", "users/ada ", "--count ",
-        "age ",
-        "map", "age=", "age ",
+        "query ", "users ", "users/", "users/", "users/", "users ", "users ", "users/ada ",
+        "--count ,--csv ", "age ", "map", "age=", "age ",
       ])
   }
 
@@ -209,7 +208,7 @@ import Testing
     #expect(
       ShellConsole.list(mixed, width: 80) == "fields    age\nkeywords  and  asc")
     #expect(
-      ShellConsole.list(try completion("delete --", folder.path), width: 80) == "--help   --json   --query")
+      ShellConsole.list(try completion("ls --", folder.path), width: 80) == "--help   --json   --limit")
     // Rows of a group are aligned.
     let words = ["one", "two", "three"].map { Completion.Candidate(text: $0, kind: .fields) }
     let command = Completion.Candidate(text: "go", kind: .commands)

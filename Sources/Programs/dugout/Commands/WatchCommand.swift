@@ -5,7 +5,7 @@ import Foundation
 
 enum WatchCommand: Command {
   static let name = "watch"
-  static let summary = "Prints what was committed since the last time, and with --follow each later commit"
+  static let summary = "Prints what was committed since the last time, or each commit"
   static let usage = "DIR [NAME] [--follow] [--forget] [--json]"
   static let options = [
     (option: "--follow", meaning: "Go on: print each commit as it is made, until Ctrl-C"),

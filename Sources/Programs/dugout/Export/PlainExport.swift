@@ -79,8 +79,8 @@ struct PlainColumns: LineFormat {
     return line
   }
 
-  /// An empty string is between quotes, because nothing between two commas is an absent field. Null is absent,
-  /// too.
+  /// An empty string is between quotes, because nothing between two commas is an absent field. Null is
+  /// absent, too.
   private static func cell(_ value: StoredValue) -> String {
     switch value {
     case .null: ""

@@ -8,8 +8,8 @@
 //   JSON arrays or objects                        json
 //   anything else, or a mixture                   string
 //
-// Empty cells do not count. A column without other cells has no type, or is a string if a cell is an empty text
-// between quotes.
+// Empty cells do not count. A column without other cells has no type, or is a string if a cell is an empty
+// text between quotes.
 
 import DocumentStore
 
