@@ -17,7 +17,7 @@ import Testing
       #expect(own.metadata.hasPendingWrites)
       #expect(try await !tablet.firestore.document("notes/1").getDocument().exists)
       world.network.restore(phone)
-      try await world.settle()
+      try await world.waitUntilIdle()
       let others = try await tablet.firestore.document("notes/1").getDocument()
       #expect(others.data()?["text"] as? String == "milk")
       try await world.checkConvergence(of: "notes")

@@ -579,7 +579,7 @@ package final class SyncDriver: @unchecked Sendable {
   /// Whether the client has nothing left to do: no unanswered writes, and all its views are in sync with the
   /// remote. A client whose user has turned the network off has nothing to do either. Called on the
   /// scheduler.
-  package var isSettled: Bool { failure != nil || engine.isSettled }
+  package var isIdle: Bool { failure != nil || engine.isIdle }
 
   /// Whether a call of the user waits for the remote. Called on the scheduler.
   package var hasUnfinishedCalls: Bool {
@@ -590,7 +590,7 @@ package final class SyncDriver: @unchecked Sendable {
   /// Called on the scheduler.
   package var viewedQueries: [ViewedQuery] { failure == nil ? engine.viewedQueries : [] }
 
-  /// A description of what the client still waits for; nil if it is settled. Called on the scheduler.
+  /// A description of what the client still waits for; nil if it is idle. Called on the scheduler.
   package var remainingWork: String? { failure == nil ? engine.remainingWork : nil }
 
   // MARK: Instruments

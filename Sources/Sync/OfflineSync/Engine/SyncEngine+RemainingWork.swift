@@ -12,7 +12,7 @@ package struct ViewedQuery: Sendable {
 
 extension SyncEngine {
   /// Whether there are no unanswered writes, and all views are in sync with the remote.
-  var isSettled: Bool { remainingWork == nil }
+  var isIdle: Bool { remainingWork == nil }
 
   /// A description of the next thing that the client waits for. Nil if there is none, and also if the user
   /// has turned the network off.

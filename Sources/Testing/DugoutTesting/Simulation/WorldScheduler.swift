@@ -125,11 +125,11 @@ final class WorldScheduler: Simulation, TaskExecutor, @unchecked Sendable {
 
   /// Sets the time to that of the next body, or waits for a body from outside.
   private func passTime(_ owner: (any WorldOwner)?) {
-    let mayPass = owner?.waitsForTime ?? false
+    let isAwaited = owner?.waitsForTime ?? false
     let stall: Stall? = locked {
       let next = jobs.nextTime
       if isEnding || next.map({ $0 <= time }) == true { return nil }
-      guard let next, !hasStalled, mayPass || !waits.isEmpty || threadCount > 0 else {
+      guard let next, !hasStalled, isAwaited || !waits.isEmpty || threadCount > 0 else {
         return waitForOutside()
       }
       let waited = next - lastTaskTime

@@ -3,7 +3,7 @@
 /// The reason why a test cannot go on, or why its clients do not agree.
 public enum TestWorldError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The clients did not become idle within the time. The string says what they still wait for.
-  case notSettled(String)
+  case notIdle(String)
   /// The clients and the authority do not agree. Each string names one difference.
   case diverged([String])
   /// The test waits for something that will not happen. The string says what the clients wait for.
@@ -15,7 +15,7 @@ public enum TestWorldError: Error, Hashable, Sendable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .notSettled(let reason): "The world has not settled: \(reason)"
+    case .notIdle(let reason): "The world is not idle: \(reason)"
     case .diverged(let differences):
       "The clients and the authority do not agree:\n" + differences.joined(separator: "\n")
     case .stalled(let reason): "The test waits for something that will not happen. \(reason)"

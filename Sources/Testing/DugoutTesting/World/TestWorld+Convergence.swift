@@ -6,9 +6,9 @@ internal import FirebaseFirestore
 internal import OfflineSync
 
 extension TestWorld {
-  /// Settles the world, and throws `diverged` unless all clients agree with the authority: no client has
-  /// pending writes, every listener shows what the authority has, and every client reads the same documents
-  /// from these collections.
+  /// Waits until the world is idle, and throws `diverged` unless all clients agree with the authority: no
+  /// client has pending writes, every listener shows what the authority has, and every client reads the same
+  /// documents from these collections.
   ///
   /// ```swift
   /// func check(_ world: TestWorld) async throws {
@@ -17,7 +17,7 @@ extension TestWorld {
   /// }
   /// ```
   public func checkConvergence(of collections: String...) async throws {
-    try await settle()
+    try await waitUntilIdle()
     var differences: [String] = []
     for client in clients {
       var queries: [StructuredQuery] = []

@@ -33,7 +33,7 @@ public final class TestWorld: Sendable {
   let scheduler: WorldScheduler
   private let members: Locked<[TestClient]>
   private let events: Locked<[TestEvent]>
-  private let settling: SettlingWaits
+  private let idleWaits: IdleWaits
   private let failure = Locked<TestWorldError?>(nil)
 
   private init(seed: UInt64) throws {
@@ -44,7 +44,7 @@ public final class TestWorld: Sendable {
     self.scheduler = scheduler
     self.events = events
     self.members = members
-    settling = SettlingWaits(scheduler)
+    idleWaits = IdleWaits(scheduler)
     authority = try TestAuthority(in: scheduler) { client, text in
       let time = Duration.microseconds(scheduler.now() - WorldScheduler.start)
       events.withLock { $0.append(TestEvent(time: time, client: client, text: text)) }
@@ -112,9 +112,9 @@ public final class TestWorld: Sendable {
 
   /// Waits until the clients have nothing left to do: all writes are answered, all listeners are in sync, and
   /// no message is in transit. Clients that are cut off or have turned their network off are not waited for.
-  /// Throws `notSettled` if that takes longer than the limit, in virtual time.
-  public func settle(within limit: Duration = .seconds(600)) async throws {
-    try await settling.wait(within: limit.microseconds) { [weak self] in self?.remainingWork }
+  /// Throws `notIdle` if that takes longer than the limit, in virtual time.
+  public func waitUntilIdle(within limit: Duration = .seconds(600)) async throws {
+    try await idleWaits.wait(within: limit.microseconds) { [weak self] in self?.remainingWork }
   }
 
   /// Creates a task that belongs to the world. `Task.init` creates tasks outside the world, whose order the
@@ -156,7 +156,7 @@ public final class TestWorld: Sendable {
 // MARK: - What the scheduler asks
 
 extension TestWorld: WorldOwner {
-  /// A description of the first thing that the clients wait for; nil if they have settled.
+  /// A description of the first thing that the clients wait for; nil if they are idle.
   private var remainingWork: String? {
     for client in clients + [authority.internalClient] {
       let count = client.connection.lane.inTransitCount
@@ -169,10 +169,10 @@ extension TestWorld: WorldOwner {
     return nil
   }
 
-  func wakeWaiters() -> Bool { settling.wake() }
+  func wakeWaiters() -> Bool { idleWaits.wake() }
 
   var waitsForTime: Bool {
-    if !settling.isEmpty || remainingWork != nil { return true }
+    if !idleWaits.isEmpty || remainingWork != nil { return true }
     return (clients + [authority.internalClient]).contains { $0.driver?.hasUnfinishedCalls ?? false }
   }
 
@@ -191,11 +191,11 @@ extension TestWorld: WorldOwner {
         + " With the setting acknowledgement = .local, a write returns when it is in the outbox."
     case .outside:
       reason =
-        "Nothing happens in the world any more, and for a minute nothing came from outside. All clients have "
-        + "settled."
+        "Nothing happens in the world any more, and for a minute nothing came from outside. All clients are "
+        + "idle."
     }
     failure.withLock { $0 = $0 ?? .stalled(reason) }
-    settling.fail(.stalled(reason))
+    idleWaits.fail(.stalled(reason))
     let clients = clients + [authority.internalClient]
     Task(executorPreference: scheduler) { for client in clients { await client.terminate() } }
   }

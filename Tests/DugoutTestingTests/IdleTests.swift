@@ -1,11 +1,11 @@
-// Settling, differences, and tests that cannot go on.
+// Idle worlds, differences, and tests that cannot go on.
 
 import DugoutTesting
 import FirebaseFirestore
 import Testing
 
-@Suite struct SettlingTests {
-  @Test func settlingWaitsForWritesAndListeners() async throws {
+@Suite struct IdleTests {
+  @Test func theWorldIsIdleWhenWritesAndListenersAreDone() async throws {
     try await TestWorld.run { world in
       var faults = NetworkFaults.none
       faults.latency = .milliseconds(700) ... .milliseconds(700)
@@ -17,17 +17,17 @@ import Testing
           "tablet has \(snapshot?.count ?? -1), from cache: \(snapshot?.metadata.isFromCache ?? true)")
       }
       phone.firestore.document("notes/1").setData(["n": 1]) { _ in world.note("phone is done") }
-      try await world.settle()
+      try await world.waitUntilIdle()
       #expect(world.time.elapsed >= .milliseconds(1400))
       #expect(world.history.map(\.text).contains("tablet has 1, from cache: false"))
       #expect(world.history.map(\.text).contains("phone is done"))
-      let settled = world.time.elapsed
-      try await world.settle()
-      #expect(world.time.elapsed == settled)
+      let end = world.time.elapsed
+      try await world.waitUntilIdle()
+      #expect(world.time.elapsed == end)
     }
   }
 
-  @Test func aWorldThatDoesNotSettleInTimeSaysWhatItWaitsFor() async throws {
+  @Test func aWorldThatIsNotIdleInTimeSaysWhatItWaitsFor() async throws {
     try await TestWorld.run { world in
       var faults = NetworkFaults.none
       faults.lossOneIn = 1
@@ -35,7 +35,7 @@ import Testing
       world.network.setFaults(faults, of: phone)
       try await phone.firestore.document("notes/1").setData(["n": 1])
       await #expect {
-        try await world.settle(within: .seconds(120))
+        try await world.waitUntilIdle(within: .seconds(120))
       } throws: { "\($0)".contains("phone waits for 1 writes in the outbox") }
       #expect(world.time.elapsed == .seconds(120))
     }

@@ -1,13 +1,13 @@
-// The tasks that wait until a world has settled.
+// The tasks that wait until a world is idle.
 
 internal import ByteStore
 
-final class SettlingWaits: Sendable {
+final class IdleWaits: Sendable {
   private typealias Continuation = CheckedContinuation<Void, any Error>
 
   private struct Wait: Sendable {
     let continuation: Continuation
-    /// Returns what the world still waits for; nil if it has settled.
+    /// Returns what the world still waits for; nil if it is idle.
     let remaining: @Sendable () -> String?
   }
 
@@ -23,7 +23,7 @@ final class SettlingWaits: Sendable {
 
   var isEmpty: Bool { state.withLock { $0.waits.isEmpty } }
 
-  /// Returns when nothing remains. Throws `notSettled` after the limit.
+  /// Returns when nothing remains. Throws `notIdle` after the limit.
   func wait(within limit: Int64, _ remaining: @escaping @Sendable () -> String?) async throws {
     try await withCheckedThrowingContinuation { (continuation: Continuation) in
       let number = state.withLock { state in
@@ -49,7 +49,7 @@ final class SettlingWaits: Sendable {
   private func timeOut(_ number: Int) {
     guard let wait = removed(number) else { return }
     guard let reason = wait.remaining() else { return wait.continuation.resume() }
-    wait.continuation.resume(throwing: TestWorldError.notSettled(reason))
+    wait.continuation.resume(throwing: TestWorldError.notIdle(reason))
   }
 
   private func removed(_ number: Int) -> Wait? {
