@@ -63,7 +63,7 @@ enum ExportCommand: Command {
       try StoreCopy.checkOutside(ExportFile.destination(of: file), of: arguments.positional[0])
     }
     let query = try arguments.positional.count > 2 ? QueryText.query(arguments.positional[2]) : nil
-    let makeSink = try sink(arguments, file, query)
+    let makeSink = try sink(arguments, file, of: query)
     let isMixed = file == "-" && isatty(STDOUT_FILENO) == 1
     let done = try ProgressLine.during(isWanted: !isMixed) { line in
       try StoreAccess.withStore(arguments.positional[0], readOnly: true) { store throws(DocumentStoreError) in
@@ -100,7 +100,7 @@ enum ExportCommand: Command {
 
   /// Returns a closure that creates the sink, because a sink creates a file.
   private static func sink(
-    _ arguments: Arguments, _ file: String, _ query: StructuredQuery?
+    _ arguments: Arguments, _ file: String, of query: StructuredQuery?
   ) throws -> MakeSink {
     try requireCompatible(arguments)
     if arguments.has("--firestore") {
@@ -111,7 +111,7 @@ enum ExportCommand: Command {
       let project = arguments.value(of: "--project") ?? DocumentJSON.ownProject
       return { () throws(DocumentStoreError) in try FirestoreFolder(file, project: project) }
     }
-    let format = try lineFormat(arguments, file, query)
+    let format = try lineFormat(arguments, file, of: query)
     return { () throws(DocumentStoreError) in try LineSink(file, format) }
   }
 
@@ -129,7 +129,7 @@ enum ExportCommand: Command {
   }
 
   private static func lineFormat(
-    _ arguments: Arguments, _ file: String, _ query: StructuredQuery?
+    _ arguments: Arguments, _ file: String, of query: StructuredQuery?
   ) throws -> any LineFormat {
     guard arguments.has("--plain") else { return arguments.has("--csv") ? TopLevelColumns() : TypedLines() }
     var isOneCollection = false

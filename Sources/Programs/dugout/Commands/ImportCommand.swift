@@ -61,7 +61,7 @@ enum ImportCommand: Command {
     if let options = try PlainOptions(arguments) {
       let plain = try PlainSources.open(file, options)
       let shown = try ProgressLine.during { try plain.prepare($0) }
-      guard !arguments.has(PlainOptions.dryRun) else { return try show(shown, plain, arguments) }
+      guard !arguments.has(PlainOptions.dryRun) else { return try show(shown, plain, as: arguments) }
       if !arguments.has(Arguments.json) { Terminal.printToStandardError(shown.text) }
       (source, summary) = (plain, shown)
     } else {
@@ -114,7 +114,7 @@ enum ImportCommand: Command {
 
   /// Shows what an import would do.
   private static func show(
-    _ summary: PlainSummary, _ source: any PlainSource, _ arguments: Arguments
+    _ summary: PlainSummary, _ source: any PlainSource, as arguments: Arguments
   ) throws {
     let first: (path: DocumentPath, fields: StoredMap)?
     do { first = try source.next() } catch let problem as JSONProblem {

@@ -54,14 +54,14 @@ struct DatastoreEntityWriter {
     for (name, value) in map.entries {
       switch value {
       case .array(let elements) where elements.isEmpty:
-        property(14, name, meaning: DatastoreEntity.Meaning.emptyList, to: &entity) { _ in }
+        property(name, meaning: DatastoreEntity.Meaning.emptyList, to: &entity) { _ in }
       case .array(let elements):
         for element in elements { property(name, element, isElement: true, to: &entity) }
       case .vector(let numbers) where numbers.isEmpty:
-        property(15, name, meaning: DatastoreEntity.Meaning.vector, isElement: true, to: &entity) { _ in }
+        property(name, meaning: DatastoreEntity.Meaning.vector, isElement: true, to: &entity) { _ in }
       case .vector(let numbers):
         for number in numbers {
-          property(15, name, meaning: DatastoreEntity.Meaning.vector, isElement: true, to: &entity) {
+          property(name, meaning: DatastoreEntity.Meaning.vector, isElement: true, to: &entity) {
             $0.double(4, number)
           }
         }
@@ -73,16 +73,17 @@ struct DatastoreEntityWriter {
   private func property(
     _ name: String, _ value: StoredValue, isElement: Bool, to entity: inout ProtobufWriter
   ) {
-    property(15, name, meaning: Self.meaning(of: value), isElement: isElement, to: &entity) {
+    property(name, meaning: Self.meaning(of: value), isElement: isElement, to: &entity) {
       write(value, to: &$0)
     }
   }
 
   private func property(
-    _ field: Int, _ name: String, meaning: UInt64?, isElement: Bool = false, to entity: inout ProtobufWriter,
+    _ name: String, meaning: UInt64?, isElement: Bool = false, to entity: inout ProtobufWriter,
     _ value: (inout ProtobufWriter) -> Void
   ) {
-    entity.message(field) { property in
+    // As in the exports of the emulator, only empty arrays are properties with an index.
+    entity.message(meaning == DatastoreEntity.Meaning.emptyList ? 14 : 15) { property in
       if let meaning { property.varint(1, meaning) }
       property.text(3, name)
       property.varint(4, isElement ? 1 : 0)

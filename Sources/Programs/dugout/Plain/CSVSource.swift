@@ -18,13 +18,13 @@ final class CSVSource: PlainSource {
 
   let files: [String]
 
-  init(_ input: InputBytes, _ sample: InputBytes, _ options: PlainOptions) {
+  init(_ input: InputBytes, sample: InputBytes, options: PlainOptions) {
     self.options = options
     self.sample = sample
     let content = sample.bytes.drop { JSONReader.byteOrderMark.contains($0) }
     separator = options.separator ?? PlainFormat.separator(input.path, content)
     reader = CSVReader(input, separator: separator)
-    names = DocumentNames(in: options.collection, of: input.path, sample.bytes)
+    names = DocumentNames(in: options.collection, of: input.path, content: sample.bytes)
     files = input.path == "-" ? [] : [input.path]
   }
 
@@ -38,7 +38,7 @@ final class CSVSource: PlainSource {
     let isFile = readsFiles
     let examined = isFile ? reader : CSVReader(sample, separator: separator)
     let table: TableExamination
-    do { table = try TableExamination(examined, options, line) } catch let problem as JSONProblem {
+    do { table = try TableExamination(examined, options, progress: line) } catch let problem as JSONProblem {
       throw CommandFailure(code: .badData, message: message(problem, inLine: examined.line))
     }
     let isWhole = isFile || sample.isAtEnd

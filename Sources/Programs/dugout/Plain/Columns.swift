@@ -26,12 +26,12 @@ enum Columns {
     try requireDifferentNames(columns)
     for field in options.types {
       guard let place = place(of: field.text, in: columns) else {
-        throw missing(field.text, "--type", columns)
+        throw missing(field.text, "--type", in: columns)
       }
       columns[place].type = field.type
     }
     if let id = options.idField {
-      guard let place = place(of: id, in: columns) else { throw missing(id, "--id", columns) }
+      guard let place = place(of: id, in: columns) else { throw missing(id, "--id", in: columns) }
       columns[place].isID = true
       columns[place].isField = options.keepsIDField
     }
@@ -47,7 +47,7 @@ enum Columns {
       ?? columns.firstIndex { $0.path.areSameUTF8(as: path) }
   }
 
-  private static func missing(_ text: String, _ option: String, _ columns: [Column]) -> CommandFailure {
+  private static func missing(_ text: String, _ option: String, in columns: [Column]) -> CommandFailure {
     let names = columns.map(\.name).filter { !$0.isEmpty }
     let near = names.first { Wording.areOneTypoApart($0.lowercased(), text.lowercased()) }
     let guess = near.map { " Did you mean \($0)?" } ?? " The columns are \(listed(names))."

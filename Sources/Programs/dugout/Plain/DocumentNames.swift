@@ -24,7 +24,7 @@ struct DocumentNames {
   private(set) var repeated = RepeatedIDs()
 
   /// `content` is the beginning of the input.
-  init(in collection: [String], of path: String, _ content: [UInt8]) {
+  init(in collection: [String], of path: String, content: [UInt8]) {
     self.collection = collection
     let name = path.split(separator: "/").last ?? ""
     let line = content.prefix(Self.headBytes).prefix { $0 != 0x0A && $0 != 0x0D }

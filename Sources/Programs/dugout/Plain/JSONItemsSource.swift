@@ -19,14 +19,14 @@ final class JSONItemsSource: PlainSource {
 
   let files: [String]
 
-  init(_ input: InputBytes, _ sample: InputBytes, _ options: PlainOptions) {
+  init(_ input: InputBytes, sample: InputBytes, options: PlainOptions) {
     self.options = options
     self.sample = sample
     types = FieldTypes(options.types.map { ($0.path, $0.type) })
     unseen = options.types
     let start = sample.bytes.starts(with: JSONReader.byteOrderMark) ? JSONReader.byteOrderMark.count : 0
     items = JSONItems(input, JSONItems.framing(of: sample.bytes[start...]))
-    names = DocumentNames(in: options.collection, of: input.path, sample.bytes)
+    names = DocumentNames(in: options.collection, of: input.path, content: sample.bytes)
     files = input.path == "-" ? [] : [input.path]
     storedPlan = PlainPlan(options: options, head: names.head, columns: []).data
   }

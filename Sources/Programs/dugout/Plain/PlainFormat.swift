@@ -66,15 +66,15 @@ enum PlainFormat: String, Codable {
   static func requireText(_ path: String, _ content: ArraySlice<UInt8>) throws {
     let name = path == "-" ? "standard input" : path
     if let other = others.first(where: { content.starts(with: $0.mark) }) {
-      throw refusal(name, "is \(other.name)", other.advice)
+      throw refusal(name, "is \(other.name)", advice: other.advice)
     }
     if let encoding = UTF16Guess.encoding(of: Data(content.prefix(4096)), at: 0) {
-      throw refusal(name, "looks like UTF-16", "\"iconv -f \(encoding) -t UTF-8 FILE")
+      throw refusal(name, "looks like UTF-16", advice: "\"iconv -f \(encoding) -t UTF-8 FILE")
     }
   }
 
   /// Advice that begins with a quote is a command whose output can be imported.
-  private static func refusal(_ name: String, _ problem: String, _ advice: String) -> CommandFailure {
+  private static func refusal(_ name: String, _ problem: String, advice: String) -> CommandFailure {
     let pipe = " | dugout import DIR - --into COLLECTION\" imports its contents."
     return CommandFailure(
       code: .badData,

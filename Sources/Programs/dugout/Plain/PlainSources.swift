@@ -28,8 +28,8 @@ enum PlainSources {
       throw CommandFailure(code: .badData, message: "\(name) is empty. Nothing was imported.")
     }
     switch options.format ?? PlainFormat.guess(path, content) {
-    case .json: return JSONItemsSource(input, sample, options)
-    case .csv: return CSVSource(input, sample, options)
+    case .json: return JSONItemsSource(input, sample: sample, options: options)
+    case .csv: return CSVSource(input, sample: sample, options: options)
     }
   }
 

@@ -10,7 +10,7 @@ struct TableExamination {
   private static let rowsBetweenProgress = 10_000
 
   /// Throws a `JSONProblem` about the row that the reader has read last.
-  init(_ reader: CSVReader, _ options: PlainOptions, _ line: ProgressLine) throws {
+  init(_ reader: CSVReader, _ options: PlainOptions, progress: ProgressLine) throws {
     guard try reader.next() else {
       throw JSONProblem(message: "there is no line with the names of the columns")
     }
@@ -22,7 +22,7 @@ struct TableExamination {
     let given = header.indices.filter { header[$0].isField && header[$0].type != nil }
     let unnamed = header.indices.filter { header[$0].name.isEmpty }
     let known = TableRows(header)
-    let names = DocumentNames(in: options.collection, of: reader.input.path, [])
+    let names = DocumentNames(in: options.collection, of: reader.input.path, content: [])
     while try reader.next() {
       try reader.requireCells(header.count)
       try reader.requireUTF8()
@@ -34,7 +34,7 @@ struct TableExamination {
       }
       rows += 1
       if rows % Self.rowsBetweenProgress == 0 {
-        line.show(reader.end, of: reader.input.total, what: "looking for the types in \(rows) rows")
+        progress.show(reader.end, of: reader.input.total, what: "looking for the types in \(rows) rows")
       }
     }
     self.guesses = guesses

@@ -42,10 +42,10 @@ struct TableRows {
     let text = try reader.text(column)
     if let value = type.value(of: text) { return value }
     guard !text.withoutOuterBlanks.isEmpty else { return nil }
-    throw mismatch(text, column, type)
+    throw mismatch(text, column, type: type)
   }
 
-  private func mismatch(_ text: String, _ column: Int, _ type: FieldType) -> JSONProblem {
+  private func mismatch(_ text: String, _ column: Int, type: FieldType) -> JSONProblem {
     var problem = PlainValue.mismatch(text, type)
     let option = ShellWord.quoted("--type=\(columns[column].name)=string")
     problem.field = columns[column].path
