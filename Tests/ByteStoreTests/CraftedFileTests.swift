@@ -203,11 +203,11 @@ import Testing
     let platform = changed.disk.platform(seed: 1)
     let report = try ByteStore.salvage(
       TestStore.path, platform: platform,
-      restore: { _ in
+      upperLayer: SalvageUpperLayer(restore: { _ in
         // The last entry exceeds the limit of a batch.
         (0..<3).map { (key: Array("restored\($0)".utf8), value: value) }
           + [(key: Array("huge".utf8), value: [UInt8](repeating: 0, count: Batch.valueBytesMax + 1))]
-      })
+      }))
     #expect(report.keys == 4)
     let opened = try changed.open()
     #expect(try (0..<3).filter { try opened.value(for: "restored\($0)") != value } == [])
