@@ -126,7 +126,7 @@ import Testing
     #expect(try candidates("get users/ad", folder.path) == ["users/ada", "users/adam"])
     #expect(try candidates("get users/ada/", folder.path) == ["users/ada/posts"])
     #expect(try candidates("get users/ada/posts/", folder.path) == ["users/ada/posts/1"])
-    #expect(try candidates("query users where a", folder.path) == ["age", "and", "asc"])
+    #expect(try candidates("query users where a", folder.path) == ["age", "and", "asc", "average"])
     #expect(try candidates("query group posts where li", folder.path) == ["likes", "limit"])
     #expect(try candidates("watch users wh", folder.path) == ["where"])
     #expect(try candidates("query users where (ag", folder.path) == ["age"])
@@ -162,7 +162,8 @@ import Testing
         .set(DocumentPath(["users", "ada"]), StoredMap([("address", address), ("age", .integer(36))]))
       ])
     }
-    #expect(try candidates("query users where a", folder.path) == ["address", "age", "and", "asc"])
+    #expect(
+      try candidates("query users where a", folder.path) == ["address", "age", "and", "asc", "average"])
     let inside = ["address", "address.city", "address.geo"]
     #expect(try candidates("query users where address", folder.path) == inside)
     #expect(try candidates("query users where address.g", folder.path) == ["address.geo"])
@@ -195,7 +196,7 @@ import Testing
     #expect(
       found == [
         "query ", "users ", "users/", "users/", "users/", "users ", "users ", "users/ada ",
-        "--count ,--csv ", "age ", "map", "age=", "age ",
+        "--count ,--csv ", "age ", "map,max ", "age=", "age ",
       ])
   }
 
@@ -206,7 +207,7 @@ import Testing
     }
     let mixed = try completion("query users where a", folder.path)
     #expect(
-      ShellConsole.list(mixed, width: 80) == "fields    age\nkeywords  and  asc")
+      ShellConsole.list(mixed, width: 80) == "fields    age\nkeywords  and      asc      average")
     #expect(
       ShellConsole.list(try completion("ls --", folder.path), width: 80) == "--help   --json   --limit")
     // Rows of a group are aligned.
