@@ -74,12 +74,11 @@ struct DocumentExport {
     return outcome
   }
 
-  private typealias Body = (StoredDocument) throws(DocumentStoreError) -> Void
-
   /// Visits the documents of users only. The store's own documents, such as records of files, cannot be
   /// imported.
   private func forEach(
-    for sink: any DocumentSink, _ outcome: inout Outcome, _ body: Body
+    for sink: any DocumentSink, _ outcome: inout Outcome,
+    _ body: (StoredDocument) throws(DocumentStoreError) -> Void
   ) throws(DocumentStoreError) {
     let start = ContinuousClock.now
     if let query {
@@ -97,7 +96,7 @@ struct DocumentExport {
 
   private func forEach(
     in query: StructuredQuery, for sink: any DocumentSink, progress: inout Progress, outcome: inout Outcome,
-    _ body: Body
+    _ body: (StoredDocument) throws(DocumentStoreError) -> Void
   ) throws(DocumentStoreError) {
     let pages = DocumentPages(store: store, query: query)
     var failure: DocumentStoreError?
