@@ -68,7 +68,6 @@ struct DictionaryWriter {
           let empty = writer.beginMap()
           writer.end(empty)
         }
-        guard writer.isWithinLimits else { throw GivesUp() }
         continue
       }
       let group = rest.prefix { $0.field.names[depth].isSameUTF8(as: name) }
@@ -89,18 +88,8 @@ struct DictionaryWriter {
     guard writer.isWithinLimits else { throw GivesUp() }
     for (name, value) in dictionary {
       writer.field(name, in: map)
-      if try !write(value, name: name, to: &writer) { try drop(name, in: map, of: &writer) }
-      guard writer.isWithinLimits else { throw GivesUp() }
+      if try !write(value, name: name, to: &writer) { writer.dropField(in: map) }
     }
-  }
-
-  /// Drops a field that the commit computes. Its name is checked here, because the writer checks only the
-  /// names of fields that it writes.
-  private func drop(
-    _ name: String, in map: RecordWriter.OpenMap, of writer: inout RecordWriter
-  ) throws(GivesUp) {
-    guard FieldCollector.isUserName(name) else { throw GivesUp() }
-    writer.dropField(in: map)
   }
 
   /// Writes a map as the value of a field or of an element, whose name is nil. Returns false if the map
@@ -113,6 +102,7 @@ struct DictionaryWriter {
     try write(dictionary, into: map, to: &writer)
     if name != nil { names.removeLast() }
     if !dictionary.isEmpty, writer.isEmpty(map) {
+      try check(name)
       writer.cancel(map)
       return false
     }
@@ -263,8 +253,15 @@ struct DictionaryWriter {
     writer.reference(reference.stored)
   }
 
+  /// Checks the name of a field that the commit computes. The writer checks only the names of fields that it
+  /// writes.
+  private func check(_ name: String?) throws(GivesUp) {
+    if let name, !FieldCollector.isUserName(name) { throw GivesUp() }
+  }
+
   private mutating func add(_ sentinel: FieldValue, _ name: String?) throws(GivesUp) {
     guard let name, arrayDepth == 0 else { throw GivesUp() }
+    try check(name)
     sentinels.append((names + [name], sentinel))
   }
 
@@ -303,11 +300,11 @@ struct DictionaryWriter {
     if let name { names.append(name) }
     for (name, value) in fields.entries {
       writer.field(name, in: map)
-      if try !write(value, name: name, to: &writer) { try drop(name, in: map, of: &writer) }
-      guard writer.isWithinLimits else { throw GivesUp() }
+      if try !write(value, name: name, to: &writer) { writer.dropField(in: map) }
     }
     if name != nil { names.removeLast() }
     if !fields.entries.isEmpty, writer.isEmpty(map) {
+      try check(name)
       writer.cancel(map)
       return false
     }

@@ -270,10 +270,6 @@ final class RecordValueEncoder: Encoder {
       return nil
     }
     if !context.computed.isEmpty, isComputed(name) { return nil }
-    guard unsafe writer.pointee.isWithinLimits else {
-      giveUp()
-      return nil
-    }
     unsafe writer.pointee.field(name, in: map)
     return unsafe writer
   }

@@ -446,6 +446,7 @@ extension RecordWriter {
   }
 
   package mutating func reference(_ value: StoredReference) {
+    guard !leavesOut(bytes: 0) else { return }
     bytes.append(RecordCodec.Tag.reference.rawValue)
     append(sized: value.projectID)
     append(sized: value.databaseID)
