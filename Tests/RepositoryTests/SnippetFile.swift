@@ -1,6 +1,6 @@
 // The Swift file generated from a snippet.
 //
-// Imports come first. Types, extensions and declarations with an access level move to file scope and
+// Imports come first. Types, extensions, tests and declarations with an access level move to file scope and
 // become private, so that snippets do not see each other. All other statements keep their order in the
 // body of one async throwing function. `#sourceLocation` maps the compiler's messages to the page.
 
@@ -86,6 +86,8 @@ struct SnippetFile {
     }
     guard let line = item.first(where: { isDeclarationLine($0) }) else { return .body }
     if line.code.firstMatch(of: importLine) != nil { return .imports }
+    // A test must not be inside a function.
+    if item.contains(where: { $0.code.hasPrefix("@Test") }) { return .fileScope }
     if declaresType(line.code) { return .fileScope }
     return line.code.firstMatch(of: accessLine) != nil ? .fileScope : .body
   }
