@@ -50,6 +50,13 @@ import Testing
     #expect(try load("[]").outcome.output == "0 documents imported.\n")
   }
 
+  /// Regression: such a file became a table whose only column had the name of the stray text.
+  @Test func aStrayLineOfAJSONFileIsNoTable() throws {
+    let (outcome, documents) = try load("hello\n{\"a\":1}\n")
+    #expect(outcome.status == 65 && documents == [], "\(outcome)")
+    #expect(outcome.complaint.contains("line 1"), "\(outcome)")
+  }
+
   @Test func theTypesAreShownBeforeTheImport() throws {
     let text =
       #"{"id":1,"a":{"b":1},"t":"2026-03-01T12:00:00Z","l":[]}"# + "\n" + #"{"id":2,"a":{"b":"x"},"n":null}"#

@@ -8,8 +8,8 @@ enum ExportCommand: Command {
   static let name = "export"
   static let summary = "Writes documents as JSON, as CSV, or as an export of Firestore"
   static let usage =
-    "DIR FILE [QUERY] [--plain] [--format FORMAT] [--fields FIELDS] [--id NAME] [--csv]\n"
-    + "         [--firestore] [--project ID] [--json]"
+    "DIR FILE [QUERY] [--plain] [--format FORMAT] [--fields FIELDS] [--id NAME] [--csv] "
+    + "[--firestore] [--project ID] [--json]"
   static let options = [
     (option: "--plain", meaning: "Plain JSON or CSV, without types, as other programs read it"),
     (

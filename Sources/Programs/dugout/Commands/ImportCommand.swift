@@ -8,8 +8,8 @@ enum ImportCommand: Command {
   static let name = "import"
   static let summary = "Reads documents from JSON, from CSV, or from an export of Firestore"
   static let usage =
-    "DIR FILE [--into COLLECTION] [--id FIELD] [--keep-id] [--time FIELD…] [--type FIELD=TYPE…]\n"
-    + "         [--format FORMAT] [--separator CHARACTER] [--dry-run] [--from-start] [--json]"
+    "DIR FILE [--into COLLECTION] [--id FIELD] [--keep-id] [--time FIELD…] [--type FIELD=TYPE…] "
+    + "[--format FORMAT] [--separator CHARACTER] [--dry-run] [--from-start] [--json]"
   static let options = [
     (
       option: PlainOptions.into,

@@ -61,7 +61,7 @@ enum WatchCommand: Command {
     guard !seen.isNew else {
       return follows
         ? "Each commit as it is made, until Ctrl-C."
-        : "The first run for \(name), which has nothing to print yet."
+        : "Commits since the last run for \(name), which is this first one: nothing to print yet."
     }
     let end =
       follows

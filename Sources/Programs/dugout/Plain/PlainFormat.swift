@@ -5,10 +5,11 @@ import Foundation
 enum PlainFormat: String, Codable {
   case json, csv
 
-  /// Guesses the format. The content decides, unless the name says that the file is a table.
+  /// Guesses the format. The content decides, unless the name says what the file is.
   static func guess(_ path: String, _ content: some Collection<UInt8>) -> PlainFormat {
     let ending = path.split(separator: ".").last?.lowercased() ?? ""
     guard !["csv", "tsv", "tab"].contains(ending) else { return .csv }
+    guard !["json", "jsonl", "ndjson"].contains(ending) else { return .json }
     let first = content.drop { CSVScanner.isBlank($0) || $0 == 0x0A || $0 == 0x0D }.first
     return first == UInt8(ascii: "{") || first == UInt8(ascii: "[") ? .json : .csv
   }
