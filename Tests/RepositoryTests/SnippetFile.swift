@@ -126,6 +126,10 @@ struct SnippetFile {
   }
 
   private func addingPrivate(_ line: String) -> String {
+    // The arguments of this attribute may contain brackets.
+    guard !line.hasPrefix("@Test") else {
+      return line.replacing(" func ", with: " private func ", maxReplacements: 1)
+    }
     guard let match = line.firstMatch(of: attributesThenRest) else { return line }
     let rest = match.2.replacing(accessLevel, with: "", maxReplacements: 1)
     let takesNoLevel =
