@@ -277,17 +277,7 @@ struct SalvageKeyDirectory {
   /// Passes every entry of the new store to `body`.
   private func forEachEntry(_ body: (RawSpan, RawSpan) -> Void) throws(ByteStoreError) {
     let table = table.frozen()
-    var buffer = ReadBuffer()
-    for (slot, source) in segments.enumerated() {
-      try source.forEachEntry(slot: slot) { entry, location, bytes throws(ByteStoreError) in
-        guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes)
-        else { return }
-        let key = buffer.bytes.extracting(parts.key)
-        guard table.ordinal(at: location, table.fingerprint(of: key)) != nil else { return }
-        body(key, buffer.bytes.extracting(droppingFirst: parts.valueStart))
-      } damaged: { _, _ in
-      }
-    }
+    try forEachSegmentEntry(of: table) { _, key, value in body(key, value) }
     try table.forEachMemtableEntry { _, commit, key, value throws(ByteStoreError) in
       let bytes = commit.bytes.rawSpan
       body(bytes.extracting(key), bytes.extracting(value))
@@ -296,17 +286,24 @@ struct SalvageKeyDirectory {
 
   /// Passes the keys of the new store whose values no checkpoint confirms to `body`.
   func forEachUnprovenKey(_ body: ([UInt8]) throws(ByteStoreError) -> Void) throws(ByteStoreError) {
-    let table = table.frozen()
+    try forEachSegmentEntry(of: table.frozen()) { ordinal, key, _ throws(ByteStoreError) in
+      guard ordinal < isProven.count, !isProven[ordinal] else { return }
+      try body([UInt8](copying: key))
+    }
+  }
+
+  /// Passes every entry of the new store that is in a segment to `body`: its ordinal, key and value.
+  private func forEachSegmentEntry(
+    of table: KeyDirectory, _ body: (Int, RawSpan, RawSpan) throws(ByteStoreError) -> Void
+  ) throws(ByteStoreError) {
     var buffer = ReadBuffer()
     for (slot, source) in segments.enumerated() {
       try source.forEachEntry(slot: slot) { entry, location, bytes throws(ByteStoreError) in
         guard source.decode(entry, from: bytes, into: &buffer), let parts = EntryBytes.split(buffer.bytes)
         else { return }
         let key = buffer.bytes.extracting(parts.key)
-        guard let ordinal = table.ordinal(at: location, table.fingerprint(of: key)),
-          Int(ordinal) < isProven.count, !isProven[Int(ordinal)]
-        else { return }
-        try body([UInt8](copying: key))
+        guard let ordinal = table.ordinal(at: location, table.fingerprint(of: key)) else { return }
+        try body(Int(ordinal), key, buffer.bytes.extracting(droppingFirst: parts.valueStart))
       } damaged: { _, _ in
       }
     }
