@@ -72,7 +72,11 @@ extension Trait where Self == SeedsTrait {
   }
 
   /// Runs the test for these seeds, for example those that have once failed.
-  public static func seeds(_ seeds: [UInt64]) -> SeedsTrait { SeedsTrait(seeds: seeds) }
+  /// Traps if there are none, because such a test would pass without running.
+  public static func seeds(_ seeds: [UInt64]) -> SeedsTrait {
+    precondition(!seeds.isEmpty, "a test needs at least one seed")
+    return SeedsTrait(seeds: seeds)
+  }
 }
 
 /// The error of a test that failed with a seed.

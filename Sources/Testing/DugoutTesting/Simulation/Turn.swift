@@ -5,7 +5,8 @@ internal import Foundation
 
 /// The turn of a thread that the world has lent it to.
 final class Turn: @unchecked Sendable {
-  // The conformance is unchecked, because the turn goes from thread to thread by semaphores.
+  // The conformance is unchecked. Only the thread that has the turn reads or sets `back`, and the semaphore
+  // by which the turn is passed on orders these accesses.
   private static let key = "dugout.testing.turn"
 
   /// Signalled to give the turn back.
@@ -18,7 +19,8 @@ final class Turn: @unchecked Sendable {
 
 /// A flag that threads of one world set and read in turn.
 final class Flag: @unchecked Sendable {
-  // The conformance is unchecked, because only threads that have the turn use the flag.
+  // The conformance is unchecked. Only the thread that has the turn reads or raises the flag, and the lock
+  // and the semaphores by which the turn is passed on order these accesses.
   private(set) var isRaised = false
 
   func raise() { isRaised = true }

@@ -118,7 +118,8 @@ final class WorldScheduler: Simulation, TaskExecutor, @unchecked Sendable {
   private func waitForHolds() -> Bool {
     locked {
       guard holdCount > 0 else { return true }
-      condition.wait()
+      // A body that was submitted since `nextDue` has signalled before this wait.
+      if !isDue { condition.wait() }
       return false
     }
   }
@@ -127,9 +128,8 @@ final class WorldScheduler: Simulation, TaskExecutor, @unchecked Sendable {
   private func passTime(_ owner: (any WorldOwner)?) {
     let isAwaited = owner?.waitsForTime ?? false
     let stall: Stall? = locked {
-      let next = jobs.nextTime
-      if isEnding || next.map({ $0 <= time }) == true { return nil }
-      guard let next, !hasStalled, isAwaited || !waits.isEmpty || threadCount > 0 else {
+      if isEnding || isDue || holdCount > 0 { return nil }
+      guard let next = jobs.nextTime, !hasStalled, isAwaited || !waits.isEmpty || threadCount > 0 else {
         return waitForOutside()
       }
       let waited = next - lastTaskTime
@@ -141,6 +141,9 @@ final class WorldScheduler: Simulation, TaskExecutor, @unchecked Sendable {
     locked { hasStalled = true }
     owner?.stall(stall)
   }
+
+  /// Whether a body is due. Called with the lock.
+  private var isDue: Bool { jobs.nextTime.map { $0 <= time } ?? false }
 
   private func waitForOutside() -> Stall? {
     guard !hasStalled else {
@@ -192,7 +195,8 @@ final class WorldScheduler: Simulation, TaskExecutor, @unchecked Sendable {
   // MARK: Waits
 
   func pause(_ microseconds: Int64, then body: @escaping @Sendable () -> Void) {
-    let wait = beginWait()
+    // At the end of the world the body runs at once, because `nextDue` then removes the job.
+    let wait = beginWait(body)
     run(after: microseconds) { [self] in
       endWait(wait)
       body()
@@ -214,11 +218,14 @@ final class WorldScheduler: Simulation, TaskExecutor, @unchecked Sendable {
   func hold() -> @Sendable (@escaping @Sendable () -> Void) -> Void {
     locked { holdCount += 1 }
     return { [self] body in
-      locked {
-        jobs.add(at: time, isLate: true, body)
+      let isPlaying = locked {
         holdCount -= 1
         condition.broadcast()
+        guard !isOver else { return false }
+        jobs.add(at: time, isLate: true, body)
+        return true
       }
+      if !isPlaying { DispatchQueue.global().async(execute: body) }
     }
   }
 

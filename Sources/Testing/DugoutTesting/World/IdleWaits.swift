@@ -14,6 +14,7 @@ final class IdleWaits: Sendable {
   private struct State: Sendable {
     var waits: [(number: Int, wait: Wait)] = []
     var lastNumber = 0
+    var isEnded = false
   }
 
   private let world: WorldScheduler
@@ -26,11 +27,13 @@ final class IdleWaits: Sendable {
   /// Returns when nothing remains. Throws `notIdle` after the limit.
   func wait(within limit: Int64, _ remaining: @escaping @Sendable () -> String?) async throws {
     try await withCheckedThrowingContinuation { (continuation: Continuation) in
-      let number = state.withLock { state in
+      let number: Int? = state.withLock { state in
+        guard !state.isEnded else { return nil }
         state.lastNumber += 1
         state.waits.append((state.lastNumber, Wait(continuation: continuation, remaining: remaining)))
         return state.lastNumber
       }
+      guard let number else { return continuation.resume(throwing: CancellationError()) }
       world.run(after: limit) { [self] in timeOut(number) }
     }
   }
@@ -59,7 +62,13 @@ final class IdleWaits: Sendable {
     }
   }
 
-  func fail(_ error: TestWorldError) {
+  /// Ends all waits, and later ones at once, because the world does not ask for them any more.
+  func end() {
+    state.withLock { $0.isEnded = true }
+    fail(CancellationError())
+  }
+
+  func fail(_ error: any Error) {
     let waits = state.withLock { state in
       defer { state.waits = [] }
       return state.waits

@@ -71,6 +71,7 @@ public final class TestWorld: Sendable {
       let result: Result<Value, any Error>
       do { result = .success(try await test(world)) } catch { result = .failure(error) }
       await world.terminate()
+      world.idleWaits.end()
       world.scheduler.finish()
       return result
     }
@@ -126,7 +127,8 @@ public final class TestWorld: Sendable {
   }
 
   /// Runs code that waits for something outside the world, such as a file or another actor, and stops the
-  /// time of the world meanwhile.
+  /// time of the world meanwhile. Do not wait there for a call of a client: its messages need the time. Such
+  /// a wait never returns, and does not become a `stalled` error either.
   public func outside<Value: Sendable>(
     _ body: @Sendable () async throws -> Value
   ) async rethrows -> Value {
@@ -195,7 +197,7 @@ extension TestWorld: WorldOwner {
         + "idle."
     }
     failure.withLock { $0 = $0 ?? .stalled(reason) }
-    idleWaits.fail(.stalled(reason))
+    idleWaits.fail(TestWorldError.stalled(reason))
     let clients = clients + [authority.internalClient]
     Task(executorPreference: scheduler) { for client in clients { await client.terminate() } }
   }
