@@ -79,6 +79,7 @@ import Testing
     let store = try makeStore(3)
     let changes = try FieldChanges(["m=1"])
     let deleted = try path(1)
+    // Safe, because `apply` calls the closure below only on this thread.
     nonisolated(unsafe) var isDeleted = false
     let edit = QueryEdit(
       query: try QueryText.query("c"), words: QueryEdit.Words(verb: "Update", participle: "updated")

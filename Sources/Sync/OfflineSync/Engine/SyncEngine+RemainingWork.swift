@@ -1,4 +1,5 @@
-// What a client still has to do before it is in sync with its remote. Simulations ask for it.
+// The work that remains until a client is in sync with its remote. A simulation reads it to decide whether
+// its time must pass.
 
 package import DocumentStore
 
