@@ -26,8 +26,9 @@ enum DiffCommand: Command {
     "",
     "Both stores are only read, and other processes may write them meanwhile. The documents are read in the order of",
     "their paths, so memory does not grow with the stores. If OTHER is a copy of the files of DIR, made with cp or as",
-    "a snapshot of the disk, and neither was opened for writing since, no document is read. A document that cannot be",
-    "decoded is named, all others are compared, and the code is 65.",
+    "a snapshot of the disk, and neither was opened for writing since, no document is read; \"dugout check\" finds bytes",
+    "that have changed in one of them. A document that cannot be decoded is named, all others are compared, and the",
+    "code is 65.",
     "",
     "  dugout diff data backups/monday",
     "  dugout diff data other users/ada --json",
@@ -37,7 +38,7 @@ enum DiffCommand: Command {
     let (directory, other) = (arguments.positional[0], arguments.positional[1])
     let segments = try PathArgument.segments(arguments.positional.count > 2 ? arguments.positional[2] : "")
     try check(segments)
-    if let reason = try StoreTwins.reason(directory, other) {
+    if segments.isEmpty, let reason = try StoreTwins.reason(directory, other) {
       return arguments.answer(
         "The stores are equal: \(reason). No document was read.",
         ["summary": ["equal": true, "reason": reason] as JSON])

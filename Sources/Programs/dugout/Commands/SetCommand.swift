@@ -80,7 +80,10 @@ private struct Change {
 
   private static func fields(_ argument: String, isAlone: Bool) throws -> StoredMap {
     var text = argument
-    if text == "-" { text = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self) }
+    if text == "-" {
+      text = try ProgramArguments.text(
+        FileHandle.standardInput.readDataToEndOfFile(), of: "standard input", code: .badData)
+    }
     // An error about the value itself would not help a user who does not know that an object is expected.
     guard text.first(where: { !$0.isWhitespace }) == "{", case .map(let fields) = try QueryText.value(text)
     else {

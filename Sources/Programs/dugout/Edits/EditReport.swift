@@ -63,11 +63,15 @@ struct EditReport {
   /// The documents are changed in the order of the query.
   private var advice: String {
     guard outcome.changed > 0 else { return "Run the same command again." }
-    guard !edit.isRepeatable else { return "Run the same command again for the others." }
-    let last = matches.paths[outcome.done - 1]
-    return
-      "The same command would increment these a second time: the last one, in the order of the query, is "
-      + "\(PathText.printed(last.segments))."
+    guard edit.query.limit != nil || !edit.isRepeatable else {
+      return "Run the same command again for the others."
+    }
+    let last = PathText.printed(matches.paths[outcome.done - 1].segments)
+    let consequence =
+      edit.isRepeatable
+      ? "The limit of the same command would take further documents"
+      : "The same command would increment these a second time"
+    return "\(consequence): the last one of these, in the order of the query, is \(last)."
   }
 
   private var undecodableFailure: CommandFailure? {

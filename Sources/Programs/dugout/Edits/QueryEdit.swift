@@ -28,7 +28,7 @@ struct QueryEdit {
 
   let query: StructuredQuery
   let words: Words
-  /// Whether the same command may be repeated after it was interrupted.
+  /// Whether a document may be changed a second time after an interruption.
   var isRepeatable = true
   /// Returns nil for a document that would not change.
   let mutation: (StoredDocument) throws(DocumentStoreError) -> Mutation?

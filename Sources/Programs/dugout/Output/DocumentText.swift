@@ -59,7 +59,7 @@ enum DocumentText {
     case .null: "null"
     case .boolean(let value): "\(value)"
     case .integer(let value): "\(value)"
-    case .double(let value): "\(value)"
+    case .double(let value): value.isNaN ? "nan" : "\(value)"
     case .timestamp(let value): text(of: value)
     case .pendingTimestamp(let value, _): "pending since \(text(of: value))"
     // In the form of a query's string literal.

@@ -1,7 +1,7 @@
-// The arguments of the program, which must be UTF-8.
+// The arguments of the program and its text on standard input, which must be UTF-8.
 //
-// The system passes bytes. An argument in another encoding is refused by name: if its bytes were replaced, a
-// command would write another document, or read another file, than the user named.
+// The system passes bytes. Text in another encoding is refused: if its bytes were replaced, a command would
+// write another document, or read another file, than the user named.
 
 import Foundation
 
@@ -26,6 +26,19 @@ enum ProgramArguments {
         "argument \(place) is not UTF-8: \(escaped(bytes)). Paths, fields and names of files must be UTF-8. If the "
         + "terminal has another encoding, choose UTF-8 (LANG=C.UTF-8); \"convmv\" renames files.")
   }
+
+  /// Returns the text of bytes from standard input. `name` says what they are.
+  static func text(
+    _ bytes: some Collection<UInt8>, of name: String, code: ExitCode
+  ) throws(CommandFailure) -> String {
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    let shown = escaped(bytes.prefix(shownBytesMax))
+    throw CommandFailure(
+      code: code,
+      message: "\(name) is not UTF-8: \(shown)\(bytes.count > shownBytesMax ? "…" : ""). Nothing was done with it.")
+  }
+
+  private static let shownBytesMax = 200
 
   /// The text with each byte that is not UTF-8 written as `\xe9`.
   static func escaped(_ bytes: some Collection<UInt8>) -> String {

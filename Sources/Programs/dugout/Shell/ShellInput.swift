@@ -22,7 +22,8 @@ struct ShellInput {
     while true {
       switch buffer.next() {
       case .line(let line, _):
-        return String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)
+        return try ProgramArguments.text(
+          line.last == 0x0D ? line.dropLast() : line, of: "the line", code: .badData)
       case .needsMore: buffer.append(try piece())
       case .tooLong:
         throw CommandFailure(
