@@ -95,6 +95,16 @@ import Testing
     try store.close()
   }
 
+  /// Each level has the same array four times, so a walk over all of them would never end.
+  @Test func sharedArraysInsideArraysAreNotWalked() throws {
+    var nested = StoredValue.array([])
+    for _ in 0..<19 { nested = .array([nested, nested, nested, nested]) }
+    let directory = TemporaryDirectory()
+    let store = try DocumentStore.open(directory.path)
+    #expect(failure { try store.commit([.set(place, StoredMap([("a", nested)]))]) }?.complaint != nil)
+    try store.close()
+  }
+
   // MARK: One value
 
   @Test func aFieldsValueHasAMebibyteLess89BytesAndNoMore() {

@@ -120,8 +120,9 @@ extension RecordWriter {
       for index in elements.indices {
         place = arrayPlace
         let start = bytes.count
-        unsafe value(at: first + index)
+        // Noted before the inner array is written, so that its elements are left out.
         if case .array = unsafe first[index] { noteViolation() }
+        unsafe value(at: first + index)
         table.end(index, bytes: bytes.count &- start, in: &bytes)
       }
     }

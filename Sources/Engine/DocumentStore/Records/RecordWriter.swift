@@ -306,7 +306,7 @@ package struct RecordWriter: ~Copyable {
   /// limits, so it is noted that it is not.
   @inline(__always)
   mutating func leavesOut(bytes: Int) -> Bool {
-    guard stopsAtLimits, size &+ bytes > FieldLimits.valueBytesMax else { return false }
+    guard stopsAtLimits, violatesLimits || size &+ bytes > FieldLimits.valueBytesMax else { return false }
     violatesLimits = true
     null()
     return true
