@@ -44,7 +44,7 @@ extension DocumentStore {
   ///
   /// Undecodable records are left out of the rebuilt store and listed in the report, even if their checksums
   /// are valid. Afterwards, these records exist only in the original files. `observer` learns what is lost
-  /// before anything is changed; keys of documents have paths, which `path(of:)` returns.
+  /// before a file of the store is changed; keys of documents have paths, which `path(of:)` returns.
   package static func salvage(
     _ path: String, platform: Platform = .real, progress: ((CheckProgress) -> Void)? = nil,
     observer: SalvageObserver? = nil

@@ -2,16 +2,17 @@
 //
 //   1. manifests      both list the same segments, checkpoint and logs
 //   2. sizes          the files have the sizes that the manifests state
-//   3. open log       the log whose end no manifest records has the same bytes
+//   3. logs           all logs have the same bytes
 //
-// Segments, checkpoints and logs with an end never change, and their random ids are never used again. So
-// equal lists are equal entries, except where a file is damaged.
+// Segments and checkpoints never change, and their random ids are never used again. So equal lists are equal
+// entries, except where a segment or a checkpoint is damaged.
 
 package import ByteStore
 
 extension ByteStore {
   /// Whether two stores have the same files, so that their entries are equal. False says nothing about the
-  /// entries. No process may write to the stores meanwhile. Damage in files with an end is not detected.
+  /// entries. No process may write to the stores meanwhile. Damage in segments and checkpoints is not
+  /// detected.
   package static func haveSameFiles(
     _ path: String, _ other: String, platform: Platform = .real
   ) throws(ByteStoreError) -> Bool {

@@ -27,7 +27,7 @@ extension ByteStore {
   /// The upper layer returns entries that must exist, from the data that it keeps in a checkpoint. Those
   /// entries whose keys are missing are added. It also decides which entries cannot be decoded. Undecodable
   /// entries are left out, and a store that contains any of them is not healthy. `observer`
-  /// learns what is lost before anything is changed.
+  /// learns what is lost before a file of the store is changed.
   package static func salvage(
     _ path: String, platform: Platform = .real, upperLayer: SalvageUpperLayer = SalvageUpperLayer(),
     progress: ((CheckProgress) -> Void)? = nil, observer: SalvageObserver? = nil
@@ -205,12 +205,13 @@ struct Salvage {
     }
     try table.addSegments(chosen, platform)
     try table.applyLogs(from: SalvageBase.firstLog(sources, judge))
-    // Remove broken definitions before missing entries are added, so that a valid definition elsewhere can
-    // replace a broken one.
-    if let layer = self.judge { try table.removeBrokenDefinitions(layer) }
+    // Before broken definitions are removed: they were found, so the checkpoint does not restore lost ones.
     if let judge {
       try table.noteRestorable(restore { region in (try? judge.source.payloads(region)) ?? [nil] })
     }
+    // Remove broken definitions before missing entries are added, so that a valid definition elsewhere can
+    // replace a broken one.
+    if let layer = self.judge { try table.removeBrokenDefinitions(layer) }
     for log in sources.logs { try table.addMissing(try log.context(directory), self.judge) }
     for checkpoint in sources.checkpoints {
       try table.addMissing(

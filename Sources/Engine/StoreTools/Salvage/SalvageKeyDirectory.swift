@@ -136,7 +136,6 @@ struct SalvageKeyDirectory {
 
   private mutating func apply(_ commit: CommitBody, _ sequence: SequenceNumber) throws(ByteStoreError) {
     guard sequence.value <= CheckpointFormat.sequenceMax else { return }
-    if observer != nil { noteDeletions(in: commit) }
     let newest = segments.map(\.header.asOf).max() ?? .none
     if judge?.position == nil, sequence <= newest {
       // A checkpoint would show whether the segments contain the commit. Without a checkpoint, compare the
@@ -145,6 +144,7 @@ struct SalvageKeyDirectory {
       return
     }
     guard sequence > last else { return }
+    noteDeletions(in: commit)
     if sequence > last.next { report.commitsMissing.append(last.value + 1...sequence.value - 1) }
     last = sequence
     var newKeys = 0
@@ -152,7 +152,10 @@ struct SalvageKeyDirectory {
     report.commitsApplied += 1
   }
 
+  /// Notes the keys that an applied commit deletes. A deletion that the checkpoint already contains says
+  /// nothing, because a later commit may have written the key again.
   private mutating func noteDeletions(in commit: CommitBody) {
+    guard observer != nil else { return }
     for case .remove(let key) in commit.operations { deleted.insert(Array(commit.bytes[key])) }
   }
 
@@ -170,6 +173,7 @@ struct SalvageKeyDirectory {
       }
     }
     let part = try Self.part(of: commit, isCommitNewer)
+    noteDeletions(in: part)
     newKeys = 0
     let applied = try table.prepare(part, newKeys: &newKeys)
     putsPossiblyStale += applied.count { $0.ordinal == nil }

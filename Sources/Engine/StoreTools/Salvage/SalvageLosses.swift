@@ -39,10 +39,11 @@ package struct SalvagePages {
   package let payload: (CheckpointRegion, _ page: Int) -> [UInt8]?
 }
 
-/// Receives what a salvage loses. A thrown error ends the salvage before anything is changed.
+/// Receives what a salvage loses. A thrown error ends the salvage before a file of the store is changed.
 package struct SalvageObserver {
   package var lost: (SalvageLoss) throws(ByteStoreError) -> Void
-  /// Called after all losses, and before the first change in the directory.
+  /// Called after all losses, and before the first change of a file of the store. The remains of an earlier
+  /// salvage may be cleared before.
   package var gathered: (SalvageReport) throws(ByteStoreError) -> Void
 
   package init(
