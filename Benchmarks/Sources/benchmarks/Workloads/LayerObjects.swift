@@ -34,7 +34,7 @@ extension Layers {
 
     func round(in directory: URL, _ context: RunContext) throws -> [String: Double] {
       let count = min(max(context.options.documents / 100, 10), 100)
-      return try waiting {
+      return try Waiting.run {
         // Pring's classes find their collections through the default app.
         FirebaseApp.configure(options: FirebaseOptions(directory: directory))
         let settings = FirestoreSettings()

@@ -86,18 +86,6 @@ private func open(_ directory: URL, _ count: Int) async throws -> CollectionRefe
   return people
 }
 
-/// Waits for asynchronous work.
-func waiting<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
-  let done = DispatchSemaphore(value: 0)
-  nonisolated(unsafe) var result: Result<Value, any Error>?
-  Task.detached {
-    do { result = .success(try await body()) } catch { result = .failure(error) }
-    done.signal()
-  }
-  done.wait()
-  return try result!.get()
-}
-
 enum Layers: Workload {
   static let name = "layers"
   static let title = "what Ballcap adds to the API below it"
@@ -141,7 +129,7 @@ enum Layers: Workload {
         let places = (0..<2000).map {
           firestore.document(SampleDocument(ReadQuery.number($0, below: documents)).path)
         }
-        return try waiting {
+        return try Waiting.run {
           var results = try await Self.compareGets("W19_get", places)
           results.merge(try await Self.compareGetsOnAnActor(places)) { $1 }
           let users = firestore.collection("users").order(by: "score")
@@ -228,7 +216,7 @@ enum Layers: Workload {
       var results: [String: Double] = [:]
       for layer in ["firestore", "ballcap"].shuffled() {
         let (count, folder) = (documents, directory.appendingPathComponent(layer))
-        let people = try waiting { try await open(folder, count) }
+        let people = try Waiting.run { try await open(folder, count) }
         let deliveries = DeliveryTimes(changes)
         let query = people.order(by: "score")
         var source: DataSource<Document<Person>>?
@@ -267,7 +255,7 @@ enum Layers: Workload {
         results["\(layer)_processor_us_per_change"] = (processMicroseconds - used) / Double(changes)
         registration?.remove()
         source?.stop()
-        try waiting { try await people.firestore.terminate() }
+        try Waiting.run { try await people.firestore.terminate() }
       }
       return results
     }

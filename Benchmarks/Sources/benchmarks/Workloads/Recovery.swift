@@ -47,7 +47,7 @@ enum Recovery: Workload {
     kept = engine
   }
 
-  /// The engine, kept open until the kill.
+  /// The engine, kept open until the kill. Safe, because only the main thread of the child sets it, once.
   nonisolated(unsafe) private static var kept: (any DocumentEngine)?
 }
 
