@@ -26,6 +26,22 @@ import Testing
     #expect(sound.status == 0 && sound.output.hasPrefix("users/café was written"), "\(sound)")
   }
 
+  /// Regression: bytes that are not UTF-8 were replaced, so another document was written.
+  @Test func standardInputThatIsNotUTF8IsRefused() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path + "/store"
+    func run(_ bytes: String, _ command: String) throws -> Program.Outcome {
+      try Program(path: "/bin/bash").run(
+        "--norc", "-c", "printf '\(bytes)' | '\(dugout.path)' \(command)")
+    }
+    try #require(try dugout.run("set", store, "users/ada", "{}", "--create").status == 0)
+    let line = try run("set users/caf\\xe9 {a:1}\\n", "shell '\(store)'")
+    #expect(line.status == 65 && line.complaint.contains("users/caf\\xe9"), "\(line)")
+    let fields = try run("{name: \"caf\\xe9\"}", "set '\(store)' users/ada -")
+    #expect(fields.status == 65 && fields.complaint.contains("caf\\xe9"), "\(fields)")
+    #expect(try dugout.run("export", store, "-", "users", "--plain").output == "{\"id\":\"ada\"}\n")
+  }
+
   @Test func invalidBytesAreShownAsEscapes() {
     #expect(ProgramArguments.escaped(Array("aé😀".utf8)) == "aé😀")
     #expect(ProgramArguments.escaped([0x61, 0xE9, 0x62]) == "a\\xe9b")

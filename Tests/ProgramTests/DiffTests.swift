@@ -247,6 +247,9 @@ import Testing
       "\(outcome)")
     let same = try dugout.run("diff", store, folder.path + "/./store", "--json")
     #expect(same.status == 0 && same.output.contains("\"equal\":true"), "\(same)")
+    // A path is looked up all the same.
+    let nowhere = try dugout.run("diff", store, copy, "nosuch/doc")
+    #expect(nowhere.status == 1 && nowhere.complaint.contains("nosuch/doc"), "\(nowhere)")
     // The copy is a store of its own once it is written.
     try #require(try dugout.run("set", copy, "users/ada", "{age: 37}").status == 0)
     #expect(try dugout.run("diff", store, copy).output.hasPrefix("~ users/ada\n    age: 36 -> 37\n"))

@@ -113,10 +113,16 @@ import Testing
     #expect(
       report.failure?.message
         == "ended by a signal. 1000 of 1200 documents were updated before that, and these changes are safe. The same "
-        + "command would increment these a second time: the last one, in the order of the query, is c/d10999."
+        + "command would increment these a second time: the last one of these, in the order of the query, is c/d10999."
     )
     let set = EditReport(edit: try edit("c", "m=1"), matches: matches, outcome: outcome)
     #expect(set.failure?.message.hasSuffix("Run the same command again for the others.") == true)
+    // Regression: with a limit, the same command deleted as many documents again.
+    let limited = EditReport(edit: try edit("c limit 1200", "m=1"), matches: matches, outcome: outcome)
+    #expect(
+      limited.failure?.message.hasSuffix(
+        "The limit of the same command would take further documents: the last one of these, in the order of the "
+          + "query, is c/d10999.") == true, "\(String(describing: limited.failure?.message))")
     try store.close()
   }
 

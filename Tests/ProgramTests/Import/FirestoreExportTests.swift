@@ -125,6 +125,13 @@ import Testing
     _ = try write([Array(writer.bytes.dropLast(5))], to: files.url)
     let short = try dugout.run("import", folder.path, export)
     #expect(short.status == 65 && short.complaint.contains("it was cut off"), "\(short.complaint)")
+    // A part of the next record's head is not the end, but zeros are.
+    _ = try write([writer.bytes + writer.bytes.prefix(4)], to: files.url)
+    let head = try dugout.run("import", folder.path, export, "--from-start")
+    #expect(head.status == 65 && head.complaint.contains("it was cut off"), "\(head.complaint)")
+    _ = try write([writer.bytes + [0, 0, 0]], to: files.url)
+    #expect(
+      try dugout.run("import", folder.path, export, "--from-start").output == "1500 documents imported.\n")
   }
 
   @Test func nestingOfRecordsIsBounded() throws {

@@ -208,4 +208,44 @@ import Testing
       read.status == 0 && read.complaint.contains("line 15002 has \"none\", the others are numbers"),
       "\(read)")
   }
+
+  /// Regression: values of a column that was empty before were dropped without a word.
+  @Test func aValueInAColumnWithoutATypeEndsThePipe() throws {
+    // More than the first megabyte, which decides about the types.
+    let pad = String(repeating: "x", count: 200)
+    let rows = (0..<8000).map { "\($0),\(pad),,\n" }.joined()
+    for late in ["late,x,IMPORTANT,\n", "late,x,\"\",\n", "late,x,,unnamed\n"] {
+      let folder = try TemporaryFolder()
+      let (store, file) = (folder.path + "/store", folder.path + "/a.csv")
+      try Data("id,pad,note,\n\(rows)\(late)".utf8).write(to: URL(fileURLWithPath: file))
+      let outcome = try Program(path: "/bin/bash").run(
+        "--norc", "-c", "cat '\(file)' | '\(dugout.path)' import '\(store)' - --into c --id id")
+      #expect(outcome.status == 65 && outcome.complaint.contains("line 8002"), "\(outcome)")
+      #expect(try dugout.run("query", store, "c", "--count").output == "count  8000\n")
+    }
+  }
+
+  @Test func decimalsThatADoubleCannotKeepAreStrings() throws {
+    #expect(
+      try load("id,a,b,c\n1,12345678901234567.89,1e-400,0.30000000000000004\n", "--id", "id") == [
+        #"{"id":"1","a":"12345678901234567.89","b":"1e-400","c":0.30000000000000004}"#
+      ])
+  }
+
+  /// Regression: the columns became nested maps by recursion, and names were compared with each other.
+  @Test func largeHeadersAreReadOrRefused() throws {
+    let deep = "id," + Array(repeating: "a", count: 80_000).joined(separator: ".") + "\n1,2\n"
+    #expect(try complaint(deep, "--id", "id").contains("at most 20 levels"))
+    let names = (0..<20_000).map { "c\($0).x" }.joined(separator: ",")
+    let cells = String(repeating: ",", count: 20_000)
+    #expect(try load("id,\(names)\n1\(cells)\n", "--id", "id") == [#"{"id":"1"}"#])
+  }
+
+  @Test func blanksAroundAnIDBetweenQuotesBelongToIt() throws {
+    #expect(try load("id\n\" a\"\n a \n", "--id", "id") == [#"{"id":" a"}"#, #"{"id":"a"}"#])
+  }
+
+  @Test func blankLinesInFrontOfTheHeaderDoNotHideTheSeparator() throws {
+    #expect(try load("\nid;b\n1;2\n", "--id", "id") == [#"{"id":"1","b":2}"#])
+  }
 }

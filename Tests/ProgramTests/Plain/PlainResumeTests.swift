@@ -98,6 +98,38 @@ import Testing
     #expect(try dugout.run("import", store, file).complaint.contains("line 1: there is no \"path\""))
   }
 
+  /// Regression: the mark of the first command survived an import with other types, so the first command
+  /// continued and left documents with both types.
+  @Test func anImportWithOtherOptionsRemovesTheMark() throws {
+    let folder = try TemporaryFolder()
+    let (store, file) = (folder.path + "/store", folder.path + "/b.jsonl")
+    let lines = (0..<2000).map { "{\"id\":\"\($0)\",\"n\":\($0),\"x\":\"\($0 == 700 ? "abc" : "1")\"}\n" }
+    let command = ["import", store, file, "--into", "c", "--id", "id"]
+    try write((lines[..<1600] + ["{bad}\n"] + lines[1600...]).joined(), to: file)
+    #expect(try dugout.run(command).complaint.contains("line 1601"))
+    #expect(
+      try dugout.run(command + ["--type", "n=string", "--type", "x=integer"]).complaint.contains("line 701"))
+    try write(lines.joined(), to: file)
+    #expect(try dugout.run(command).output == "2000 documents imported.\n")
+    let numbers = try dugout.run("query", store, "c where n >= 0", "--count").output
+    #expect(numbers == "count  2000\n")
+  }
+
+  /// Regression: the corrected line lost its value, because the column was empty in the first run.
+  @Test func aColumnThatWasEmptyGetsTheTypeOfTheCorrectedLine() throws {
+    let folder = try TemporaryFolder()
+    let (store, file) = (folder.path + "/store", folder.path + "/a.csv")
+    let good = "id,note,t\n" + (0..<700).map { "\($0),,x\n" }.joined()
+    try write(good + "bad,,\(String(repeating: "x", count: 1 << 20))\n", to: file)
+    #expect(try dugout.run("import", store, file, "--into", "c", "--id", "id").status == 65)
+    try write(good + "bad,HELLO,x\n", to: file)
+    #expect(
+      try dugout.run("import", store, file, "--into", "c", "--id", "id").output
+        == "1 document imported, 700 by an earlier run.\n")
+    #expect(
+      try dugout.run("export", store, "-", "c where note == \"HELLO\"", "--plain").output.contains("bad"))
+  }
+
   /// The types of a column stay those of the first run, even if a later row is corrected.
   @Test func aCSVContinuesWithTheTypesOfTheFirstRun() throws {
     let folder = try TemporaryFolder()

@@ -13,6 +13,8 @@ final class ExportFolder {
   private let part: String
   private let descriptor: Int32
   private var isFinished = false
+  /// The folders inside, which are synced at the end.
+  private var folders: [String] = []
 
   init(_ path: String) throws(DocumentStoreError) {
     target = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
@@ -45,6 +47,7 @@ final class ExportFolder {
     for name in name.split(separator: "/") {
       path += "/\(name)"
       guard mkdir(path, 0o777) == 0 else { throw ExportFile.failure(path) }
+      folders.append(path)
     }
   }
 
@@ -54,10 +57,19 @@ final class ExportFolder {
       evidence.file = target
       throw .failed(evidence)
     }
+    try Self.sync(path(of: file))
+  }
+
+  private static func sync(_ path: String) throws(DocumentStoreError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw ExportFile.failure(path) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw ExportFile.failure(path) }
   }
 
   /// Gives the folder its name, which replaces an empty folder.
   func finish() throws(DocumentStoreError) {
+    for folder in folders { try Self.sync(folder) }
     guard fsync(descriptor) == 0, rename(part, target) == 0 else { throw ExportFile.failure(target) }
     isFinished = true
   }

@@ -82,6 +82,8 @@ struct ImportJob {
     {
       outcome.documentsBefore = mark.documents
       isMarked = true
+    } else {
+      prefix = FilePrefix(of: source.files)
     }
     let bytesSkipped = source.bytesDone
     batchStart = bytesSkipped
@@ -171,6 +173,8 @@ struct ImportJob {
 
   private mutating func commit(upTo place: UInt64) throws {
     guard !batch.isEmpty else { return }
+    // A mark of an import with other options must not outlive the first commit of this one.
+    if source.readsFiles, !isMarked, outcome.documents == 0 { unlink(markPath) }
     do {
       try store.commit(batch)
     } catch {

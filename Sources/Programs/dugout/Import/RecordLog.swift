@@ -62,10 +62,15 @@ final class RecordLog {
   private func part(at place: inout Int) throws(ProtobufProblem) -> (Part, [UInt8])? {
     while true {
       let left = Self.blockBytes - place % Self.blockBytes
-      guard bytes - place >= Self.headerBytes else { return nil }
+      guard bytes > place else { return nil }
       guard left >= Self.headerBytes else {
         place += left
         continue
+      }
+      guard bytes - place >= Self.headerBytes else {
+        // Only zeros can follow the last record.
+        guard try block(with: place).allSatisfy({ $0 == 0 }) else { throw Self.cutOff }
+        return nil
       }
       let block = try block(with: place)
       guard block.count >= Self.headerBytes else { throw Self.cutOff }

@@ -6,10 +6,13 @@ import Foundation
 enum CSV {
   static func row(_ cells: [String]) -> String { cells.map(quoted).joined(separator: ",") }
 
-  /// Quotes a cell that contains a comma, a quote or a line break (RFC 4180). Compares bytes, because a quote
-  /// with a combining mark is one `Character` in Swift, but a CSV reader sees a quote.
+  /// Quotes a cell that contains a comma, a quote or a line break (RFC 4180), or begins or ends with a blank,
+  /// which readers drop. Compares bytes, because a quote with a combining mark is one `Character` in Swift,
+  /// but a CSV reader sees a quote.
   static func quoted(_ cell: String) -> String {
-    guard cell.utf8.contains(where: needsQuotes) else { return cell }
+    guard cell.utf8.contains(where: needsQuotes) || isBlank(cell.utf8.first) || isBlank(cell.utf8.last) else {
+      return cell
+    }
     var text = "\""
     for scalar in cell.unicodeScalars {
       if scalar == "\"" { text.unicodeScalars.append(scalar) }
@@ -17,6 +20,10 @@ enum CSV {
     }
     text.unicodeScalars.append("\"")
     return text
+  }
+
+  private static func isBlank(_ byte: UInt8?) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
   }
 
   private static func needsQuotes(_ byte: UInt8) -> Bool {

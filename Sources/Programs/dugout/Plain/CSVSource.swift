@@ -68,15 +68,21 @@ final class CSVSource: PlainSource {
   func resume(at offset: UInt64, after documents: Int, plan: Data?) throws -> Bool {
     guard let plan = PlainPlan(plan, options: options) else { return false }
     try skip(to: offset)
-    rows = TableRows(plan.columns)
+    // A column that was empty in the first run may have values now that the user has corrected a line.
+    var columns = plan.columns
+    for place in columns.indices where columns[place].type == nil && place < rows.columns.count {
+      columns[place].type = rows.columns[place].type
+    }
+    rows = TableRows(columns)
     names.resume(after: documents, head: plan.head)
-    storedPlan = plan.data
+    storedPlan = PlainPlan(options: options, head: plan.head, columns: columns).data
     return true
   }
 
   func next() throws -> (path: DocumentPath, fields: StoredMap)? {
     guard try reader.next() else { return nil }
     try reader.requireCells(rows.columns.count)
+    try rows.requireEmptyColumns(reader)
     let fields = try rows.fields(reader)
     guard let id = try rows.id(reader) else { return (try names.path(ofRow: reader.bytes), fields) }
     names.see(id, line: reader.line)

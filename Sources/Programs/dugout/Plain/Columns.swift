@@ -16,6 +16,9 @@ struct Column: Codable {
 }
 
 enum Columns {
+  /// Documents allow no deeper maps.
+  private static let depthMax = 20
+
   /// Reads the header. Throws a problem about its line.
   static func columns(_ headers: [String], _ options: PlainOptions) throws -> [Column] {
     var columns = headers.map { header in
@@ -23,6 +26,11 @@ enum Columns {
       return Column(name: name, path: FieldName.path(of: name))
     }
     try requireNames(columns)
+    for column in columns where column.path.count > depthMax {
+      throw JSONProblem(
+        message: "the name of a column has \(column.path.count - 1) dots, and a document has at most "
+          + "\(depthMax) levels: write the dots between backticks, as in \"`a.b`\"")
+    }
     try requireDifferentNames(columns)
     for field in options.types {
       guard let place = place(of: field.text, in: columns) else {
@@ -71,27 +79,30 @@ enum Columns {
   }
 
   private static func requireDifferentNames(_ columns: [Column]) throws {
+    /// The columns that are fields, and the first column inside each map, by the bytes of their paths.
+    var (fields, maps): ([[[UInt8]]: Int], [[[UInt8]]: Int]) = ([:], [:])
     for (place, column) in columns.enumerated() where !column.name.isEmpty {
-      for (other, earlier) in columns[..<place].enumerated() where !earlier.name.isEmpty {
-        if earlier.path.areSameUTF8(as: column.path) {
-          throw JSONProblem(
-            message:
-              "the columns \(other + 1) and \(place + 1) are both named \"\(column.name)\": rename one of them"
-          )
-        }
-        guard isPrefix(earlier.path, of: column.path) || isPrefix(column.path, of: earlier.path) else {
-          continue
-        }
+      let path = column.path.map { Array($0.utf8) }
+      if let other = fields[path] {
         throw JSONProblem(
           message:
-            "the columns \"\(earlier.name)\" and \"\(column.name)\" are a field and a field inside it: "
-            + "rename one of them, or write the dot between backticks, as in \"`a.b`\"")
+            "the columns \(other + 1) and \(place + 1) are both named \"\(column.name)\": rename one of them")
       }
+      if let other = maps[path] { throw nested(columns[other], column) }
+      for count in 1..<max(path.count, 1) {
+        let outer = Array(path.prefix(count))
+        if let other = fields[outer] { throw nested(columns[other], column) }
+        if maps[outer] == nil { maps[outer] = place }
+      }
+      fields[path] = place
     }
   }
 
-  private static func isPrefix(_ path: [String], of other: [String]) -> Bool {
-    path.count < other.count && path.areSameUTF8(as: Array(other.prefix(path.count)))
+  private static func nested(_ earlier: Column, _ column: Column) -> JSONProblem {
+    JSONProblem(
+      message:
+        "the columns \"\(earlier.name)\" and \"\(column.name)\" are a field and a field inside it: "
+        + "rename one of them, or write the dot between backticks, as in \"`a.b`\"")
   }
 }
 
@@ -108,12 +119,15 @@ enum RowLayout {
 
   private static func map(_ leaves: [(path: ArraySlice<String>, column: Int)]) -> RowLayout {
     var groups: [(name: String, leaves: [(path: ArraySlice<String>, column: Int)])] = []
+    // By bytes, because canonically equivalent names are different fields.
+    var places: [[UInt8]: Int] = [:]
     for leaf in leaves {
       guard let name = leaf.path.first else { continue }
       let rest = (path: leaf.path.dropFirst(), column: leaf.column)
-      if let place = groups.firstIndex(where: { $0.name.isSameUTF8(as: name) }) {
+      if let place = places[Array(name.utf8)] {
         groups[place].leaves.append(rest)
       } else {
+        places[Array(name.utf8)] = groups.count
         groups.append((name, [rest]))
       }
     }

@@ -15,6 +15,8 @@ enum NumberForm {
   static let exactMax = Double(1 << 53)
   /// A number with so many digits, or with an exponent, may be too large for a double.
   private static let digitsMax = 300
+  /// A double has so many significant digits at most, as other programs print it.
+  private static let significantMax = 17
 
   init?(_ text: String) {
     guard let form = Self.form(of: text.utf8) else { return nil }
@@ -28,10 +30,14 @@ enum NumberForm {
     let whole = digits(&rest)
     if rest.isEmpty { return whole.isEmpty ? nil : integer(whole, isNegative: isNegative) }
     if whole.count > 1, whole.first == UInt8(ascii: "0") { return nil }
-    var hasFraction = false
+    var (hasFraction, fractionCount) = (false, 0)
+    var significant = SignificantDigits()
+    significant.add(whole)
     if skip(UInt8(ascii: "."), &rest) {
-      guard !digits(&rest).isEmpty else { return nil }
-      hasFraction = true
+      let fraction = digits(&rest)
+      guard !fraction.isEmpty else { return nil }
+      significant.add(fraction)
+      (hasFraction, fractionCount) = (true, fraction.count)
     }
     guard hasFraction || !whole.isEmpty else { return nil }
     var hasExponent = false
@@ -41,8 +47,27 @@ enum NumberForm {
       hasExponent = true
     }
     guard rest.isEmpty else { return nil }
-    guard hasExponent || whole.count > digitsMax else { return .double }
-    return Double(String(decoding: bytes, as: UTF8.self))?.isFinite == true ? .double : nil
+    guard significant.count <= significantMax else { return nil }
+    guard hasExponent || whole.count > digitsMax || fractionCount > digitsMax else { return .double }
+    guard let number = Double(String(decoding: bytes, as: UTF8.self)), number.isFinite else { return nil }
+    return number == 0 && significant.count > 0 ? nil : .double
+  }
+
+  /// The number of digits without zeros at the beginning and at the end.
+  private struct SignificantDigits {
+    private(set) var count = 0
+    private var zeros = 0
+
+    mutating func add(_ digits: some Collection<UInt8>) {
+      for digit in digits {
+        if digit == UInt8(ascii: "0") {
+          zeros += count > 0 ? 1 : 0
+        } else {
+          count += zeros + 1
+          zeros = 0
+        }
+      }
+    }
   }
 
   private static func integer(_ digits: some Collection<UInt8>, isNegative: Bool) -> NumberForm? {

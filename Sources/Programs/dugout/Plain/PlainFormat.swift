@@ -28,7 +28,8 @@ enum PlainFormat: String, Codable {
     guard !["tsv", "tab"].contains(ending) else { return UInt8(ascii: "\t") }
     var counts = [Int](repeating: 0, count: separators.count)
     var isQuoted = false
-    for byte in content {
+    // Blank lines in front are skipped by the reader, too.
+    for byte in content.drop(while: { CSVScanner.isBlank($0) || $0 == 0x0A || $0 == 0x0D }) {
       if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
       guard !isQuoted else { continue }
       if byte == 0x0A || byte == 0x0D { break }

@@ -25,7 +25,12 @@ struct PlainSummary {
   var headline: String
   var fields: [Field]
 
+  /// Maps with many keys would fill the screen.
+  private static let fieldsShownMax = 200
+
   var text: String {
+    let hidden = fields.count - Self.fieldsShownMax
+    let fields = fields.prefix(Self.fieldsShownMax)
     let names = fields.map { ShownText.escaped($0.name).shortened(toColumns: 40) }
     let (nameWidth, typeWidth) = (names.map(\.columns).max() ?? 0, fields.map(\.type.columns).max() ?? 0)
     let rows = zip(names, fields).map { name, field in
@@ -33,7 +38,8 @@ struct PlainSummary {
       guard let remark = field.remark else { return start + field.type }
       return start + field.type.filled(toColumns: typeWidth) + "  " + remark
     }
-    return ([headline] + rows).joined(separator: "\n")
+    let more = hidden > 0 ? ["  and \(Wording.count(hidden, "further field"))"] : []
+    return ([headline] + rows + more).joined(separator: "\n")
   }
 
   var object: JSON {

@@ -18,6 +18,8 @@ struct ShownTypes {
   }
 
   private var seen: [Seen] = []
+  /// By the bytes of the path, because canonically equivalent names are different fields.
+  private var places: [[[UInt8]]: Int] = [:]
 
   var fields: [Field] {
     seen.map { field in
@@ -40,12 +42,11 @@ struct ShownTypes {
   }
 
   private mutating func see(_ value: StoredValue, at path: [String]) {
-    let place =
-      seen.firstIndex { $0.path.areSameUTF8(as: path) }
-      ?? {
-        seen.append(Seen(path: path))
-        return seen.count - 1
-      }()
+    let place = places[path.map { Array($0.utf8) }, default: seen.count]
+    if place == seen.count {
+      seen.append(Seen(path: path))
+      places[path.map { Array($0.utf8) }] = place
+    }
     let type = Self.name(value)
     if !seen[place].types.contains(type) { seen[place].types.append(type) }
     guard case .string(let text) = value, TimestampText.parse(text) != nil else {

@@ -26,7 +26,7 @@ struct TableExamination {
     while try reader.next() {
       try reader.requireCells(header.count)
       try reader.requireUTF8()
-      for column in unnamed { try Self.requireEmpty(reader.record.cells[column], column) }
+      for column in unnamed { try TableRows.requireEmpty(reader.record.cells[column], column) }
       for column in given { _ = try known.value(column, reader) }
       if let id = try known.id(reader) { _ = try names.path(id: id) }
       for column in open {
@@ -40,13 +40,6 @@ struct TableExamination {
     self.guesses = guesses
     columns = header
     for column in open { columns[column].type = guesses[column].type }
-  }
-
-  /// Spreadsheet programs write columns without names after the last one.
-  private static func requireEmpty(_ cell: CSVRecord.Cell, _ column: Int) throws(JSONProblem) {
-    guard cell.range.isEmpty else {
-      throw JSONProblem(message: "column \(column + 1) has a value here and no name in the first line")
-    }
   }
 
   /// The columns with their types, for the user.

@@ -35,7 +35,8 @@ enum ProgramArguments {
     let shown = escaped(bytes.prefix(shownBytesMax))
     throw CommandFailure(
       code: code,
-      message: "\(name) is not UTF-8: \(shown)\(bytes.count > shownBytesMax ? "…" : ""). Nothing was done with it.")
+      message:
+        "\(name) is not UTF-8: \(shown)\(bytes.count > shownBytesMax ? "…" : ""). Nothing was done with it.")
   }
 
   private static let shownBytesMax = 200
