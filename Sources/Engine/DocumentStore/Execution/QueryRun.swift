@@ -84,12 +84,21 @@ final class QueryRun {
   }
 
   /// Returns the decodable documents of the result, and the paths of the skipped candidates, whose records
-  /// cannot be decoded.
-  func decodableDocuments() throws(DocumentStoreError) -> (
-    documents: [StoredDocument], skipped: [DocumentPath]
+  /// cannot be decoded. The result is cut off once its records have `bytesMax` bytes.
+  func decodableDocuments(bytesMax: Int = .max) throws(DocumentStoreError) -> (
+    documents: [StoredDocument], skipped: [DocumentPath], isCutOff: Bool
   ) {
     skipsUndecodable = true
-    return (try documents(), skipped)
+    var found: [StoredDocument] = []
+    var bytes = 0
+    try forEachMatch { entry throws(DocumentStoreError) in
+      let count = entry.record.byteCount
+      try self.reserve(count * Self.decodedBytesPerByte + Self.bytesPerDocument)
+      found.append(try self.decoded(entry))
+      bytes += count
+      return bytes < bytesMax
+    }
+    return (found, skipped, bytes >= bytesMax)
   }
 
   /// The first documents of the result. The page ends at the limit of the query, or once its records have

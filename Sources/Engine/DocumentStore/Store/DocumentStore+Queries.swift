@@ -19,7 +19,16 @@ extension DocumentStore {
   ) throws(DocumentStoreError) -> (documents: [StoredDocument], skipped: [DocumentPath]) {
     var found = try run(query) { run throws(DocumentStoreError) in try run.decodableDocuments() }
     if case .last = query.limit { found.documents.reverse() }
-    return found
+    return (found.documents, found.skipped)
+  }
+
+  /// The first documents of a query, as by `decodableDocuments`, until their records have `bytesMax` bytes.
+  /// `isCutOff` says that there may be more within the limit. The query must not have a limit on the last
+  /// documents.
+  package func decodablePage(
+    _ query: StructuredQuery, bytesMax: Int
+  ) throws(DocumentStoreError) -> (documents: [StoredDocument], skipped: [DocumentPath], isCutOff: Bool) {
+    try run(query) { run throws(DocumentStoreError) in try run.decodableDocuments(bytesMax: bytesMax) }
   }
 
   /// Reads the first documents of a query until their records have `bytesMax` bytes. A document whose record

@@ -4,6 +4,8 @@ import DocumentStore
 
 struct DocumentPages {
   static let pageDocuments = 1000
+  /// A page of large documents ends earlier.
+  static let pageBytes = 16 << 20
 
   let store: DocumentStore
   let query: StructuredQuery
@@ -42,19 +44,20 @@ struct DocumentPages {
     while true {
       try checkNotInterrupted()
       let count = min(left, Self.pageDocuments)
-      let (page, undecodable) = try store.decodableDocuments(rest.limited(to: .first(count)))
+      let (page, undecodable, isCutOff) = try store.decodablePage(
+        rest.limited(to: .first(count)), bytesMax: Self.pageBytes)
       body(page)
       skipped(undecodable)
       left -= page.count
-      guard page.count == count, left > 0, let last = page.last else { return }
+      guard page.count == count || isCutOff, left > 0, let last = page.last else { return }
       do throws(DocumentStoreError) {
         rest = try rest.starting(.after, last)
       } catch {
         // A page cannot start at a pending timestamp, so all remaining documents are read at once.
-        let all = rest.limit == nil ? rest : try rest.limited(to: .first(count + left))
+        let all = rest.limit == nil ? rest : try rest.limited(to: .first(page.count + left))
         let (documents, undecodable) = try store.decodableDocuments(all)
         skipped(undecodable)
-        return body(Array(documents.dropFirst(count)))
+        return body(Array(documents.dropFirst(page.count)))
       }
     }
   }
