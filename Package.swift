@@ -20,7 +20,10 @@
 // | FirebaseStorage        | ObjectSync OfflineSync ObjectStore DocumentStore ByteStore FirebaseCore | Foundation Dispatch Synchronization Apple |
 // | FirebaseAuth           | ByteStore FirebaseCore                                        | Foundation Dispatch       |
 // | FirebaseCore           | OfflineSync DocumentStore ByteStore                           | Foundation Dispatch Synchronization |
+// | FirestoreService       | FirestoreWire Authority OfflineSync DocumentStore ByteStore Libc | Dispatch Synchronization |
+// | FirestoreWire          | OfflineSync DocumentStore ByteStore Libc                      |                           |
 // | ObjectSync             | OfflineSync ObjectStore DocumentStore ByteStore Libc CDigest  | Dispatch Synchronization  |
+// | Authority              | OfflineSync DocumentStore ByteStore Libc CDigest              | Dispatch Synchronization  |
 // | OfflineSync            | DocumentStore ByteStore Libc CDigest                          | Dispatch Synchronization  |
 // | ObjectStore            | DocumentStore StoreTools ByteStore                            | Dispatch Synchronization  |
 // | DocumentStore          | StoreTools ByteStore Libc CSanitizer                          | Dispatch Synchronization  |
@@ -68,6 +71,9 @@ let package = Package(
     .library(name: "ObjectStore", targets: ["ObjectStore"]),
     .library(name: "OfflineSync", targets: ["OfflineSync"]),
     .library(name: "ObjectSync", targets: ["ObjectSync"]),
+    .library(name: "Authority", targets: ["Authority"]),
+    .library(name: "FirestoreWire", targets: ["FirestoreWire"]),
+    .library(name: "FirestoreService", targets: ["FirestoreService"]),
     .library(name: "FirebaseCore", targets: ["FirebaseCore"]),
     .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
     .library(name: "FirebaseFirestoreSwift", targets: ["FirebaseFirestoreSwift"]),
@@ -116,9 +122,22 @@ let package = Package(
       path: "Sources/Sync/OfflineSync", swiftSettings: engine),
 
     .target(
+      name: "Authority", dependencies: ["OfflineSync", "DocumentStore", "ByteStore", "Libc", "CDigest"],
+      path: "Sources/Sync/Authority", swiftSettings: engine),
+
+    .target(
       name: "ObjectSync",
       dependencies: ["OfflineSync", "ObjectStore", "DocumentStore", "ByteStore", "Libc", "CDigest"],
       path: "Sources/Sync/ObjectSync", swiftSettings: engine),
+
+    // Network
+    .target(
+      name: "FirestoreWire", dependencies: ["OfflineSync", "DocumentStore", "ByteStore", "Libc"],
+      path: "Sources/Network/FirestoreWire", swiftSettings: engine),
+    .target(
+      name: "FirestoreService",
+      dependencies: ["FirestoreWire", "Authority", "OfflineSync", "DocumentStore", "ByteStore", "Libc"],
+      path: "Sources/Network/FirestoreService", swiftSettings: engine),
 
     // API
     .target(
@@ -207,8 +226,8 @@ let package = Package(
     .target(
       name: "Harness",
       dependencies: [
-        "ByteStore", "StoreTools", "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Libc",
-        "CPortableLZ4", .target(name: "CLZ4", condition: .when(platforms: [.linux])),
+        "ByteStore", "StoreTools", "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Authority",
+        "FirestoreWire", "FirestoreService", "Libc", "CPortableLZ4", .target(name: "CLZ4", condition: .when(platforms: [.linux])),
       ],
       // The harness compares CPortableLZ4 with liblz4 on Linux, whichever of the two ByteStore uses.
       path: "Tests/Harness",
@@ -241,6 +260,20 @@ let package = Package(
       name: "OfflineSyncTests",
       dependencies: [
         "OfflineSync", "FirebaseFirestore", "DocumentStore", "ByteStore", "Harness", "CAllocations",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "AuthorityTests",
+      dependencies: ["Authority", "OfflineSync", "DocumentStore", "ByteStore", "Harness"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "FirestoreWireTests",
+      dependencies: ["FirestoreWire", "OfflineSync", "DocumentStore", "ByteStore", "Harness"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "FirestoreServiceTests",
+      dependencies: [
+        "FirestoreService", "FirestoreWire", "Authority", "OfflineSync", "DocumentStore", "ByteStore", "Harness",
       ],
       swiftSettings: strict),
     .testTarget(
