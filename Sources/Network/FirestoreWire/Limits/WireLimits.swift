@@ -1,0 +1,17 @@
+// Limits for bytes from outside.
+
+/// The sizes up to which messages are decoded. Each limit is checked before memory is reserved.
+package struct WireLimits: Hashable, Sendable {
+  /// The limits of a server: a commit of 10 MiB, with room for the envelope.
+  package static let standard = WireLimits()
+
+  /// The size of a message.
+  package var bytesMax = 10 * 1024 * 1024 + 64 * 1024
+  /// The number of messages inside each other, also in JSON. The values of a document have their own limit.
+  package var depthMax = 100
+  /// The number of all repeated elements of a message, counted at every depth. Two bytes on the wire can
+  /// become hundreds in memory, so a limit on bytes alone does not bound the memory.
+  package var countMax = 100_000
+
+  package init() {}
+}
