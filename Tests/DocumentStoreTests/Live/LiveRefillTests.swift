@@ -150,7 +150,7 @@ import Testing
       ]
     }
 
-    func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+    func answer(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError) -> LiveAnswer {
       // Limits the number of late answers, so that an endless reload loop ends and fails the assertions
       // below.
       let count = answers.withLock { answers in
@@ -171,11 +171,14 @@ import Testing
       return answer
     }
 
-    func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
+    func answerWithoutWaiting(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError)
+      -> LiveAnswer?
+    {
       answers.withLock { $0.atOnce += 1 }
       return LiveAnswer(documents: documents(100), position: publications.position)
     }
 
+    var lastCommit: CommitMark? { nil }
     func pin(_ indexes: [IndexDefinition]) {}
     func unpin(_ indexes: [IndexDefinition]) {}
     func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}
@@ -195,7 +198,7 @@ import Testing
         fields: StoredMap([("n", .integer(Int64(number)))]))
     }
 
-    func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+    func answer(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError) -> LiveAnswer {
       let number = answers.withLock { answers in
         answers += 1
         return answers
@@ -212,7 +215,9 @@ import Testing
       return answer
     }
 
-    func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? { nil }
+    func answerWithoutWaiting(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError)
+      -> LiveAnswer?
+    { nil }
     func runInBackground(_ body: @escaping @Sendable () -> Void) { bodies.withLock { $0.append(body) } }
 
     func runLater() {
@@ -220,6 +225,7 @@ import Testing
       for body in all { body() }
     }
 
+    var lastCommit: CommitMark? { nil }
     func pin(_ indexes: [IndexDefinition]) {}
     func unpin(_ indexes: [IndexDefinition]) {}
     func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}
@@ -272,11 +278,14 @@ import Testing
       publications.notify()
     }
 
-    func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+    func answer(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError) -> LiveAnswer {
       LiveAnswer(documents: (0..<10).map { document($0) }, position: publications.position)
     }
 
-    func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? { nil }
+    func answerWithoutWaiting(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError)
+      -> LiveAnswer?
+    { nil }
+    var lastCommit: CommitMark? { nil }
     func pin(_ indexes: [IndexDefinition]) {}
     func unpin(_ indexes: [IndexDefinition]) {}
     func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}

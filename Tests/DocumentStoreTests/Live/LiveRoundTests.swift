@@ -41,19 +41,22 @@ import Testing
       publications.append(CommitEffects(timestamp(2), changes, shapes: []))
     }
 
-    func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+    func answer(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError) -> LiveAnswer {
       let id = query.scope.collectionID
       var found = numbers.withLock { $0[id, default: []] }
       if case .first(let count) = query.limit { found = Array(found.prefix(count)) }
       return LiveAnswer(documents: found.map { document($0, in: id) }, position: publications.position)
     }
 
-    func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
+    func answerWithoutWaiting(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError)
+      -> LiveAnswer?
+    {
       reloads.withLock { $0 += 1 }
       publish(self, query.scope.collectionID)
-      return try answer(query)
+      return try answer(query, seen: seen)
     }
 
+    var lastCommit: CommitMark? { nil }
     func pin(_ indexes: [IndexDefinition]) {}
     func unpin(_ indexes: [IndexDefinition]) {}
     func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}

@@ -49,7 +49,7 @@ import Testing
       publications.appendReload(at: time)
     }
 
-    func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
+    func answer(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError) -> LiveAnswer {
       let (numbers, failure) = state.withLock { ($0.numbers, $0.failure) }
       if let failure { throw failure }
       var found = numbers
@@ -57,10 +57,13 @@ import Testing
       return LiveAnswer(documents: found.map { document($0) }, position: publications.position)
     }
 
-    func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
-      try answer(query)
+    func answerWithoutWaiting(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError)
+      -> LiveAnswer?
+    {
+      try answer(query, seen: seen)
     }
 
+    var lastCommit: CommitMark? { nil }
     func pin(_ indexes: [IndexDefinition]) {}
     func unpin(_ indexes: [IndexDefinition]) {}
     func makeIndexes(for query: StructuredQuery, then body: @escaping @Sendable () -> Void) {}

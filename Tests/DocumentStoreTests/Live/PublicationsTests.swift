@@ -36,7 +36,7 @@ import Testing
   @Test func aCommitWithoutObserversIsOnlyCounted() {
     publish(1)
     observe(number: 1)
-    #expect(publications.position == 1 && publications.timeIfQueueIsEmpty == nil)
+    #expect(publications.position == 1 && publications.markIfQueueIsEmpty?.time == nil)
     #expect(takenNumbers() == [] && observer.calls.withLock { $0 } == 0)
   }
 
@@ -46,18 +46,19 @@ import Testing
     publish(2)
     publish(3)
     #expect(observer.calls.withLock { $0 } == 2)
-    #expect(publications.timeIfQueueIsEmpty == nil, "two commits wait")
+    #expect(publications.markIfQueueIsEmpty?.time == nil, "two commits wait")
     var taken: [Publication] = []
-    #expect(publications.take(&taken) == timestamp(3))
+    #expect(publications.take(&taken)?.time == timestamp(3))
     #expect(taken.map(\.number) == [2, 3])
-    #expect(publications.timeIfQueueIsEmpty == timestamp(3), "the time is kept after the commits were taken")
+    #expect(
+      publications.markIfQueueIsEmpty?.time == timestamp(3), "the time is kept after the commits were taken")
   }
 
   /// Commits that change only the store's own keys contain no document changes.
   @Test func aCommitWithoutDocumentsIsCountedAndNotQueued() {
     observe(number: 1)
     publish(1, changesDocument: false)
-    #expect(publications.position == 1 && publications.timeIfQueueIsEmpty == timestamp(1))
+    #expect(publications.position == 1 && publications.markIfQueueIsEmpty?.time == timestamp(1))
     #expect(takenNumbers() == [])
   }
 
@@ -67,9 +68,9 @@ import Testing
     publish(1)
     publications.appendReload(at: timestamp(7))
     #expect(publications.position == 2 && takenNumbers() == [])
-    #expect(publications.timeIfQueueIsEmpty == nil)
-    #expect(publications.takeReload() == timestamp(7))
-    #expect(publications.timeIfQueueIsEmpty == timestamp(7))
+    #expect(publications.markIfQueueIsEmpty?.time == nil)
+    #expect(publications.takeReload().time == timestamp(7))
+    #expect(publications.markIfQueueIsEmpty?.time == timestamp(7))
   }
 
   @Test func nothingIsQueuedAfterTheLastViewHasLeft() {
@@ -82,7 +83,7 @@ import Testing
     #expect(!publications.isObserved && !publications.isObserved("rooms"))
     publish(2)
     #expect(publications.position == 2)
-    #expect(takenNumbers() == [] && publications.timeIfQueueIsEmpty == nil)
+    #expect(takenNumbers() == [] && publications.markIfQueueIsEmpty?.time == nil)
     #expect(observer.calls.withLock { $0 } == 1)
   }
 
@@ -92,7 +93,7 @@ import Testing
     publications.stopObservingAll()
     #expect(!publications.isObserved && takenNumbers() == [])
     observe(number: 2)
-    #expect(publications.timeIfQueueIsEmpty == nil)
+    #expect(publications.markIfQueueIsEmpty?.time == nil)
     publish(2)
     #expect(takenNumbers() == [2])
   }

@@ -23,12 +23,15 @@ struct PublishedChange: Sendable {
 /// The note that this module attaches to a commit. The byte store passes it back when it applies the commit.
 final class CommitEffects: CommitNote {
   let time: StoredTimestamp
+  /// The last entry of the change feed up to and including this commit; nil if the feed is inactive.
+  let feed: FeedPosition?
   let indexChanges: IndexChanges
   /// The ids of the shapes that the commit defines. These definitions are its first operations.
   let shapes: [Int]
 
-  init(_ time: StoredTimestamp, _ changes: [CommitChange], shapes: [Int]) {
+  init(_ time: StoredTimestamp, _ changes: [CommitChange], shapes: [Int], feed: FeedPosition? = nil) {
     self.time = time
+    self.feed = feed
     self.shapes = shapes
     indexChanges = IndexChanges(changes)
   }

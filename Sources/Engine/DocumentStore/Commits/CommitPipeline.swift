@@ -181,7 +181,8 @@ final class CommitPipeline: Sendable {
     _ encoded: CommitEncoder.Encoded, _ resolved: Resolved, request: CommitRequest, order: inout CommitOrder,
     at time: StoredTimestamp
   ) throws(ByteStoreError) -> CommitInProgress {
-    let effects = CommitEffects(time, resolved.changes, shapes: encoded.shapes)
+    let effects = CommitEffects(
+      time, resolved.changes, shapes: encoded.shapes, feed: order.feed.lastPosition)
     let commit = try bytes.enqueue(
       encoded.batch, durability: durability(of: request), note: effects, dependencies: resolved.dependencies
     )

@@ -22,8 +22,9 @@ struct Publication: Sendable {
 final class Publications: Sendable {
   private struct State {
     var queue: [Publication] = []
-    /// Time of the last commit since the first observer; nil if there was none.
-    var time: StoredTimestamp?
+    /// The last commit that is in the queue or was in it. The time and the feed's position are those of
+    /// commits since the first observer.
+    var last = CommitMark()
     /// True from a change to the whole store until the observer takes it over.
     var isReloadDue = false
     weak var observer: (any CommitObserver)?
@@ -50,10 +51,10 @@ final class Publications: Sendable {
   /// the snapshot.
   var position: UInt64 { commitCount.load(ordering: .acquiring) }
 
-  /// Time of the last commit. Nil if the observer has not taken over all commits, or if no commit was made
-  /// since the first observer.
-  var timeIfQueueIsEmpty: StoredTimestamp? {
-    state.withLock { isObserved && $0.queue.isEmpty && !$0.isReloadDue ? $0.time : nil }
+  /// The last commit; nil if the observer has not taken over all commits. The time is nil if no commit was
+  /// made since the first observer.
+  var markIfQueueIsEmpty: CommitMark? {
+    state.withLock { isObserved && $0.queue.isEmpty && !$0.isReloadDue ? $0.last : nil }
   }
 
   // MARK: Observers
@@ -63,7 +64,7 @@ final class Publications: Sendable {
   /// of the same number.
   func observe(_ collectionID: String, number: Int, observer: any CommitObserver) {
     state.withLock { state in
-      if !isObserved { state.time = nil }
+      if !isObserved { state.last = CommitMark(number: position) }
       state.observer = observer
       state.views[number] = collectionID
       state.collectionIDs[collectionID, default: 0] += 1
@@ -98,7 +99,7 @@ final class Publications: Sendable {
     state.withLock { state in
       // The last observer may have left since the check above.
       guard isObserved, state.observer != nil else { return }
-      state.time = effects.time
+      state.last = CommitMark(number: number, time: effects.time, feed: effects.feed ?? state.last.feed)
       // A commit that changes only the store's own keys changes no document.
       guard !effects.changes.isEmpty else { return }
       state.queue.append(Publication(effects: effects, number: number))
@@ -106,31 +107,32 @@ final class Publications: Sendable {
   }
 
   /// Counts a change to the whole store as a commit, and drops the queued commits, which it includes. `time`
-  /// is the time of the last commit in the store. The observer must call `takeReload`.
-  func appendReload(at time: StoredTimestamp?) {
-    commitCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
+  /// is the time of the last commit in the store, and `feed` its position in the change feed. The observer
+  /// must call `takeReload`.
+  func appendReload(at time: StoredTimestamp?, feed: FeedPosition? = nil) {
+    let number = commitCount.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue
     state.withLock { state in
       state.queue = []
-      state.time = time
+      state.last = CommitMark(number: number, time: time, feed: feed)
       state.isReloadDue = true
     }
   }
 
-  /// Takes over a change to the whole store. Returns the time of the last commit.
-  func takeReload() -> StoredTimestamp? {
+  /// Takes over a change to the whole store. Returns the last commit.
+  func takeReload() -> CommitMark {
     state.withLock { state in
       state.isReloadDue = false
-      return state.time
+      return state.last
     }
   }
 
   /// Moves all queued commits to `commits`, and keeps the storage of `commits` for later ones. Returns the
-  /// time of the last commit.
-  func take(_ commits: inout [Publication]) -> StoredTimestamp? {
+  /// last commit; nil if a change to the whole store has not been taken over.
+  func take(_ commits: inout [Publication]) -> CommitMark? {
     precondition(commits.isEmpty, "the commits that were taken before have been applied")
     return state.withLock { state in
       swap(&state.queue, &commits)
-      return state.time
+      return state.isReloadDue ? nil : state.last
     }
   }
 

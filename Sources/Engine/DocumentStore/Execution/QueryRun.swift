@@ -12,7 +12,7 @@ final class QueryRun {
   private static let ordinalsPerBatch = 256
 
   let plan: QueryPlan
-  private let snapshot: Snapshot
+  let snapshot: Snapshot
   let view: IndexView
   /// The number of commits since the store was opened that the result includes.
   let position: UInt64
@@ -81,6 +81,25 @@ final class QueryRun {
       return true
     }
     return found
+  }
+
+  /// The documents of the result, whose fields stay encoded.
+  func encodedDocuments() throws(DocumentStoreError) -> [StoredDocument] {
+    var found: [StoredDocument] = []
+    try forEachMatch { entry throws(DocumentStoreError) in
+      try self.reserve(entry.record.byteCount + Self.bytesPerDocument)
+      found.append(try self.encoded(entry))
+      return true
+    }
+    return found
+  }
+
+  /// The document at a path, whose fields stay encoded; nil if it does not exist.
+  func encodedDocument(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
+    guard let ordinal = try ordinal(of: path), try read(ordinal) else { return nil }
+    return try pooled.buffer.withEntry { key, record throws(DocumentStoreError) in
+      try self.encoded(Entry(key, record))
+    }
   }
 
   /// Returns the decodable documents of the result, and the paths of the skipped candidates, whose records
@@ -505,6 +524,15 @@ final class QueryRun {
     let path = try path(of: entry)
     do throws(RecordError) {
       return try StoredDocument(path: path, record: entry.record, shapes: shapes)
+    } catch {
+      throw DocumentStoreError(error, at: path, in: storePath)
+    }
+  }
+
+  private func encoded(_ entry: borrowing Entry) throws(DocumentStoreError) -> StoredDocument {
+    let path = try path(of: entry)
+    do throws(RecordError) {
+      return try StoredDocument(path: path, encoded: [UInt8](copying: entry.record), shapes: shapes)
     } catch {
       throw DocumentStoreError(error, at: path, in: storePath)
     }

@@ -35,6 +35,9 @@ struct FeedLedger: Sendable {
 
   var isActive: Bool { !consumers.isEmpty || !followers.isEmpty }
 
+  /// The position of the last entry; nil if the feed is inactive.
+  var lastPosition: FeedPosition? { isActive ? FeedPosition(next - 1) : nil }
+
   /// The first entry that a consumer or a follower still needs.
   var firstNeeded: UInt64 {
     [consumers.values.min(), followers.values.min()].compactMap { $0 }.min().map { $0 + 1 } ?? next
@@ -121,6 +124,11 @@ struct FeedLedger: Sendable {
       self.consumers[name] = min(acknowledged, next - 1)
     }
     guard reader.bytesLeft == 0 else { return nil }
+  }
+
+  /// The position of the last visible entry; nil if there is no stored state or it is damaged.
+  static func lastPosition(inState state: [UInt8]?) -> FeedPosition? {
+    state.flatMap(end).map { FeedPosition($0.next - 1) }
   }
 
   /// Decodes the stored range and size of the visible entries.

@@ -14,7 +14,7 @@ import Libc
 /// Called with each state of a query, or with the error that ended the query.
 public typealias LiveHandler = @Sendable (Result<LiveSnapshot, DocumentStoreError>) -> Void
 
-final class LiveListener: Sendable {
+final class LiveListener: LiveAudience {
   private struct State {
     /// The state that was delivered last; nil before the first delivery.
     var delivered: LiveResults?
@@ -52,9 +52,13 @@ final class LiveListener: Sendable {
 
   // MARK: Called by the view
 
-  /// Schedules the delivery of a new state. `changes` contains the changes from the previously offered state
-  /// to this state.
-  func offer(_ results: LiveResults, _ changes: [LiveDifference.Change], time: StoredTimestamp?) {
+  var stream: LiveStream? { nil }
+  var showingStream: LiveStream? { nil }
+
+  /// Schedules the delivery of a new state.
+  func offer(
+    _ results: LiveResults, _ changes: [LiveDifference.Change], time: StoredTimestamp?
+  ) -> LiveStream? {
     schedule { state in
       // Before the first state, there is nothing to compare with.
       if let delivered = state.delivered {
@@ -66,9 +70,9 @@ final class LiveListener: Sendable {
   }
 
   /// Reports that the query has ended with an error.
-  func fail(_ error: DocumentStoreError) { schedule { $0.failure = error } }
+  func fail(_ error: DocumentStoreError) -> LiveStream? { schedule { $0.failure = error } }
 
-  private func schedule(_ change: (inout State) -> Void) {
+  private func schedule(_ change: (inout State) -> Void) -> LiveStream? {
     let isNew = state.withLock { state in
       guard !state.isRemoved else { return false }
       change(&state)
@@ -76,6 +80,7 @@ final class LiveListener: Sendable {
       return !state.isQueued
     }
     if isNew { enqueue { [self] in deliver() } }
+    return nil
   }
 
   /// Ends the deliveries. From now on, no delivery begins.

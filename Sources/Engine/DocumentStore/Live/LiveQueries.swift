@@ -18,13 +18,19 @@ import ByteStore
 import Synchronization
 
 final class LiveQueries: CommitObserver {
-  private struct State {
+  struct State {
     weak var source: (any LiveSource)?
     var views: [String: LiveView] = [:]
     var viewsCreated = 0
     var matcher = LiveMatcher()
-    /// The time of the last commit that is included in every view, except in views that are loading.
-    var time: StoredTimestamp?
+    /// The last commit that is included in every view, except in views that are loading.
+    var mark = CommitMark()
+    /// The number of the last commit that was included in every view before the current round.
+    var numberBefore: UInt64 = 0
+    /// The views that may not include the same commits as the others, by number.
+    var unready: [Int: LiveView] = [:]
+    /// The streams that wait for the end of a round.
+    var waitingStreams: [LiveStream] = []
     /// Number of times a change was applied to a view.
     var visits = 0
     /// The number of listeners of all views.
@@ -39,7 +45,7 @@ final class LiveQueries: CommitObserver {
   private let publications: Publications
   /// Whether `runAgain` repeats queries whose reads failed. Otherwise, a failed read ends the listening.
   private let repeatsFailedReads: Bool
-  private let state = Locked(State())
+  let state = Locked(State())
   /// The number of times that a view offered a state to its listeners. Incremented under the lock before the
   /// offer, and read without the lock.
   private let offers = Atomic<UInt64>(0)
@@ -82,9 +88,30 @@ final class LiveQueries: CommitObserver {
   func listen(
     _ query: StructuredQuery, _ listener: LiveListener
   ) throws(DocumentStoreError) -> LiveRegistration {
-    let registration = try add(listener, to: query)
+    let id = try add(listener, to: query)
+    return LiveRegistration(listener, id, queries: self)
+  }
+
+  /// Adds a listener, and loads the view if the listener is its first one. Returns the view's id.
+  @discardableResult
+  func add(
+    _ listener: any LiveAudience, to query: StructuredQuery
+  ) throws(DocumentStoreError) -> String {
+    let id = query.canonicalID
+    if let view = join(listener, to: query, id) {
+      do throws(DocumentStoreError) {
+        try load(view)
+      } catch {
+        state.withLock { state in
+          for other in view.listeners where other !== listener { note(other.fail(error), &state) }
+          drop(view, &state)
+          endRound(&state)
+        }
+        throw error
+      }
+    }
     sendCount(.listenerAdded, [.init("collection", .text(query.scope.collectionID))])
-    return registration
+    return id
   }
 
   /// Reports a change of the number of listeners.
@@ -95,42 +122,43 @@ final class LiveQueries: CommitObserver {
     recorder.measures?.gauge(.listeners, is: count)
   }
 
-  private func add(
-    _ listener: LiveListener, to query: StructuredQuery
-  ) throws(DocumentStoreError) -> LiveRegistration {
-    let id = query.canonicalID
-    let (view, isNew) = state.withLock { state in
+  /// Adds a listener to the view of the query. Returns the view if it is new.
+  private func join(_ listener: any LiveAudience, to query: StructuredQuery, _ id: String) -> LiveView? {
+    state.withLock { state in
       state.listenerCount += 1
       if let view = state.views[id] {
-        view.listeners.append(listener)
-        state.time = publications.timeIfQueueIsEmpty ?? state.time
-        if view.wasNotified {
-          listener.offer(view.results, [], time: view.isLoading ? view.timeShown : state.time)
-        }
-        return (view, false)
+        join(listener, to: view, &state)
+        endRound(&state)
+        return nil
       }
       state.viewsCreated += 1
       let view = LiveView(query, number: state.viewsCreated)
       view.listeners.append(listener)
+      view.keepsFates = listener.stream != nil
       state.views[id] = view
       state.matcher.insert(view)
+      noteUnready(view, &state)
       // Observe commits before running the query, because all commits that the query does not see must arrive
       // here.
       publications.observe(view.collectionID, number: view.number, observer: self)
-      return (view, true)
+      return view
     }
-    if isNew {
-      do throws(DocumentStoreError) {
-        try load(view)
-      } catch {
-        state.withLock { state in
-          for other in view.listeners where other !== listener { other.fail(error) }
-          drop(view, &state)
-        }
-        throw error
-      }
-    }
-    return LiveRegistration(listener, id, queries: self)
+  }
+
+  private func join(_ listener: any LiveAudience, to view: LiveView, _ state: inout State) {
+    view.listeners.append(listener)
+    if listener.stream != nil { view.keepsFates = true }
+    if let mark = publications.markIfQueueIsEmpty { state.mark.advance(to: mark) }
+    guard view.wasNotified else { return }
+    // The other queries of a stream include later commits than a view that is loading shows.
+    guard listener.stream == nil || !view.isLoading else { return view.owed.append(listener) }
+    let time = view.isLoading ? view.timeShown : state.mark.time
+    note(listener.offer(view.results, [], time: time), &state)
+  }
+
+  /// Notes that a stream waits for the end of the round.
+  private func note(_ stream: LiveStream?, _ state: inout State) {
+    if let stream { state.waitingStreams.append(stream) }
   }
 
   /// The number of attempts to run the query while commits continue. If too many commits arrive during every
@@ -139,10 +167,12 @@ final class LiveQueries: CommitObserver {
 
   private func load(_ view: LiveView) throws(DocumentStoreError) {
     for number in 1...Self.loadsMax {
-      let (query, source, backlog) = state.withLock { (view.loading, $0.source, view.backlogGeneration) }
+      let (query, seen, source, backlog) = state.withLock { state in
+        (view.loading, view.seen, state.source, view.backlogGeneration)
+      }
       guard let source else { return }
       pauses?.pause(at: .listening)
-      let answer = try source.answer(query)
+      let answer = try source.answer(query, seen: seen)
       pauses?.pause(at: .answered)
       // Do the work that is proportional to the size of the result before the lock is taken.
       let window = view.window(answer.documents)
@@ -156,8 +186,9 @@ final class LiveQueries: CommitObserver {
           // No commit can happen while the lock is held, and the indexes exist by now.
           try loadSynchronously(view, &state, source: source)
         }
-        state.time = publications.timeIfQueueIsEmpty ?? state.time
-        report(view, state.time)
+        if let mark = publications.markIfQueueIsEmpty { state.mark.advance(to: mark) }
+        report(view, &state)
+        endRound(&state)
         return true
       }
       if isDone { return }
@@ -176,6 +207,7 @@ final class LiveQueries: CommitObserver {
         // Another thread may have loaded the view meanwhile.
         guard state.views[id] === view, view.isLoading else { return }
         didFail(view, error, state: &state)
+        endRound(&state)
       }
     }
   }
@@ -184,17 +216,19 @@ final class LiveQueries: CommitObserver {
   private func didFail(_ view: LiveView, _ error: DocumentStoreError, state: inout State) {
     guard repeatsFailedReads, error.isTransient else { return fail(view, error, state: &state) }
     view.awaitRun()
+    noteUnready(view, &state)
   }
 
   private func fail(_ view: LiveView, _ error: DocumentStoreError, state: inout State) {
-    for listener in view.listeners { listener.fail(error) }
+    for listener in view.listeners { note(listener.fail(error), &state) }
     drop(view, &state)
   }
 
   private func loadSynchronously(
     _ view: LiveView, _ state: inout State, source: any LiveSource
   ) throws(DocumentStoreError) {
-    guard let answer = try source.answerWithoutWaiting(view.loading) else {
+    noteUnready(view, &state)
+    guard let answer = try source.answerWithoutWaiting(view.loading, seen: view.seen) else {
       view.restartLoading()
       let id = view.query.canonicalID
       return source.runInBackground { [weak self] in self?.loadInBackground(id) }
@@ -218,7 +252,7 @@ final class LiveQueries: CommitObserver {
       source.unpin(view.pins)
       view.pins = answer.indexes
     }
-    let isLoaded = view.load(window, of: answer.documents.count, at: answer.position)
+    let isLoaded = view.load(window, answer)
     reregister(view, &state)
     return isLoaded
   }
@@ -229,15 +263,17 @@ final class LiveQueries: CommitObserver {
     view.noteRegistered()
   }
 
-  func remove(_ listener: LiveListener, _ id: String) {
+  func remove(_ listener: any LiveAudience, _ id: String) {
     let isRemoved = state.withLock { state in
       guard let view = state.views[id], let place = view.listeners.firstIndex(where: { $0 === listener })
       else {
         return false
       }
       view.listeners.remove(at: place)
+      view.owed.removeAll { $0 === listener }
       state.listenerCount -= 1
       if view.listeners.isEmpty { drop(view, &state) }
+      endRound(&state)
       return true
     }
     if isRemoved { sendCount(.listenerRemoved) }
@@ -247,9 +283,11 @@ final class LiveQueries: CommitObserver {
     let id = view.query.canonicalID
     guard state.views[id] === view else { return }
     state.views[id] = nil
+    state.unready[view.number] = nil
     state.matcher.remove(view)
     state.listenerCount -= view.listeners.count
     view.listeners = []
+    view.owed = []
     state.source?.unpin(view.pins)
     view.pins = []
     view.empty()
@@ -262,10 +300,13 @@ final class LiveQueries: CommitObserver {
       for view in state.views.values {
         for listener in view.listeners { listener.remove() }
         view.listeners = []
+        view.owed = []
         // Break the reference cycle.
         view.place = nil
       }
       state.views = [:]
+      state.unready = [:]
+      state.waitingStreams = []
       state.listenerCount = 0
       state.matcher = LiveMatcher()
       publications.stopObservingAll()
@@ -295,17 +336,20 @@ final class LiveQueries: CommitObserver {
 
   /// Takes the published commits from the queue, applies them to the views, and offers the new states to the
   /// listeners. Returns true if a view was reloaded.
-  private func applyCommits(_ state: inout State) -> Bool {
+  @discardableResult
+  func applyCommits(_ state: inout State) -> Bool {
     var commits: [Publication] = []
     swap(&commits, &state.queueStorage)
-    let time = publications.take(&commits)
+    let last = publications.take(&commits)
+    defer { endRound(&state) }
     defer {
       commits.removeAll(keepingCapacity: commits.count <= Self.queueStorageMax)
       swap(&commits, &state.queueStorage)
     }
+    let timeBefore = state.mark.time
+    state.numberBefore = state.mark.number
+    if let last { state.mark.advance(to: last) }
     guard !commits.isEmpty else { return false }
-    let timeBefore = state.time
-    state.time = time
     var changedViews: [ObjectIdentifier: LiveView] = [:]
     var visits = 0
     defer { state.visits += visits }
@@ -331,7 +375,7 @@ final class LiveQueries: CommitObserver {
         reload(view, shownAt: timeBefore, state: &state)
         hasReloaded = true
       }
-      report(view, state.time)
+      report(view, &state)
     }
     return hasReloaded
   }
@@ -342,12 +386,13 @@ final class LiveQueries: CommitObserver {
   /// the state that they have until `runAgain`.
   func invalidate() {
     state.withLock { state in
-      let time = publications.takeReload()
+      let last = publications.takeReload()
       for view in state.views.values {
-        if !view.isLoading { view.timeShown = state.time }
+        if !view.isLoading { view.timeShown = state.mark.time }
         view.awaitRun()
+        noteUnready(view, &state)
       }
-      state.time = time ?? state.time
+      state.mark.advance(to: last)
     }
   }
 
@@ -356,15 +401,16 @@ final class LiveQueries: CommitObserver {
   /// and the next call runs the query again. Any other error ends the listening.
   func runAgain() throws(DocumentStoreError) {
     let failure = state.withLock { state -> DocumentStoreError? in
-      _ = applyCommits(&state)
+      applyCommits(&state)
       guard let source = state.source else { return nil }
+      defer { endRound(&state) }
       var failure: DocumentStoreError?
       for view in state.views.values.filter(\.awaitsRun).sorted(by: { $0.number < $1.number }) {
         // The answer includes the commits of the backlog.
         view.restartLoading()
         do throws(DocumentStoreError) {
           try loadSynchronously(view, &state, source: source)
-          report(view, state.time)
+          report(view, &state)
         } catch {
           didFail(view, error, state: &state)
           if view.awaitsRun { failure = failure ?? error }
@@ -390,12 +436,16 @@ final class LiveQueries: CommitObserver {
   /// Waits until no thread is applying commits to the views.
   func wait() { state.withLock { _ in } }
 
-  private func report(_ view: LiveView, _ time: StoredTimestamp?) {
+  /// Offers the view's state to its listeners if it has changed.
+  private func report(_ view: LiveView, _ state: inout State) {
     guard !view.isLoading else { return }
     let hadNotified = view.wasNotified
-    let changes = view.takeChanges()
-    guard !changes.isEmpty || !hadNotified else { return }
+    let changes = view.takeChanges(since: state.numberBefore)
+    let listeners = changes.isEmpty && hadNotified ? view.owed : view.listeners
+    view.owed = []
+    guard !listeners.isEmpty else { return }
     offers.wrappingAdd(1, ordering: .acquiringAndReleasing)
-    for listener in view.listeners { listener.offer(view.results, changes, time: time) }
+    let time = state.mark.time
+    for listener in listeners { note(listener.offer(view.results, changes, time: time), &state) }
   }
 }

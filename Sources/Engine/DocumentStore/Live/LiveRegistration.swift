@@ -5,18 +5,12 @@
 public final class LiveRegistration: Sendable {
   private let listener: LiveListener
   private let id: String
-  private let queries: Weak
-
-  private struct Weak: @unchecked Sendable {
-    // Why `@unchecked Sendable` is correct: the reference is never assigned after initialization, and Swift's
-    // runtime loads a weak reference atomically with respect to the release of its object.
-    weak var queries: LiveQueries?
-  }
+  private let queries: WeakLiveQueries
 
   init(_ listener: LiveListener, _ id: String, queries: LiveQueries) {
     self.listener = listener
     self.id = id
-    self.queries = Weak(queries: queries)
+    self.queries = WeakLiveQueries(queries)
   }
 
   /// Ends listening. After this method returns, no new call of the handler is scheduled, but a running call

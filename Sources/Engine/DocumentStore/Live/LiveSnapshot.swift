@@ -64,6 +64,8 @@ enum LiveDifference {
   struct Change: Sendable {
     let old: LiveEntry?
     var new: LiveEntry?
+    /// The state of a document that has left the result, if the view has streams.
+    var fate: LiveFate?
   }
 
   case of([[UInt8]: Change])

@@ -13,7 +13,13 @@ final class LiveView {
   let collectionID: String
   /// Views are numbered in order of creation.
   let number: Int
-  var listeners: [LiveListener] = []
+  var listeners: [any LiveAudience] = []
+  /// Listeners that wait for their first state, because the view was loading when they came.
+  var owed: [any LiveAudience] = []
+  /// Whether the view keeps the states of documents that leave the result.
+  var keepsFates = false
+  /// The last states of the documents that have changed since listeners were last notified.
+  private var fates: [[UInt8]: LiveFate] = [:]
   /// True while the query runs or has to run again; commits then go into the backlog.
   private(set) var isLoading = true
   /// True if the query has to run again and no thread has begun that.
@@ -37,8 +43,8 @@ final class LiveView {
   var pins: [IndexDefinition] = []
   /// True while an index for reloading is being built.
   var awaitsIndex = false
-  /// The result includes the commits up to this number.
-  private var position: UInt64 = 0
+  /// The last commit that the answer to the query includes. Later commits have been applied to the result.
+  private(set) var mark = CommitMark()
   private var window = LiveResults()
   /// True if the window holds all matching documents.
   private var holdsAllMatches = true
@@ -84,8 +90,12 @@ final class LiveView {
     results = LiveResults()
     mirror = [:]
     changes = []
+    fates = [:]
     clearBacklog()
   }
+
+  /// The documents whose departure has to be explained after the query has run again.
+  var seen: LiveResults { keepsFates && wasNotified ? results : LiveResults() }
 
   var limit: Int? { if case .first(let count) = run.limit { count } else { nil } }
 
@@ -124,16 +134,16 @@ final class LiveView {
     awaitsRun = true
   }
 
-  /// Replaces the window with the answer to the query. The answer includes the commits up to `position`, and
-  /// the query found `count` documents. Returns false if the query must run again, because too much has
-  /// changed meanwhile.
-  func load(_ window: LiveResults, of count: Int, at position: UInt64) -> Bool {
+  /// Replaces the window with the answer to the query. Returns false if the query must run again, because too
+  /// much has changed meanwhile.
+  func load(_ window: LiveResults, _ answer: LiveAnswer) -> Bool {
     defer { clearBacklog() }
     guard !isBacklogLost else { return false }
-    self.position = position
+    mark = answer.mark
     isLoading = false
-    holdsAllMatches = count < capacity
+    holdsAllMatches = answer.documents.count < capacity
     self.window = window
+    if keepsFates { noteFates(answer) }
     for (number, change) in backlog { apply(change, number: number) }
     guard !needsLoading else {
       isLoading = true
@@ -147,6 +157,15 @@ final class LiveView {
     isWindowChanged = true
     findAnchor()
     return true
+  }
+
+  /// Notes the states of the documents that the answer leaves out, and of those beyond the limit.
+  private func noteFates(_ answer: LiveAnswer) {
+    fates = answer.left.mapValues { LiveFate(number: mark.number, document: $0) }
+    guard let limit else { return }
+    for entry in window.entries.dropFirst(limit) {
+      fates[entry.name] = LiveFate(number: mark.number, document: entry.document)
+    }
   }
 
   private func clearBacklog() {
@@ -172,7 +191,8 @@ final class LiveView {
 
   func apply(_ change: PublishedChange, number: UInt64) {
     guard !isLoading else { return note(change, number) }
-    guard number > position else { return }
+    guard number > mark.number else { return }
+    if keepsFates { fates[change.key] = LiveFate(number: number, document: change.after) }
     let old = entry(before: change)
     if let old { window.remove(sortKey: old.sortKey) }
     var new: LiveEntry?
@@ -220,19 +240,35 @@ final class LiveView {
 
   // MARK: Notifying
 
-  /// Returns the changes since the last call, to be offered to the listeners.
-  func takeChanges() -> [LiveDifference.Change] {
+  /// Returns the changes since the last call, to be offered to the listeners. At that call, the results
+  /// included all commits up to `number`.
+  func takeChanges(since number: UInt64) -> [LiveDifference.Change] {
     wasNotified = true
+    defer { fates = [:] }
     guard isWindowChanged else { return [] }
     isWindowChanged = false
     defer { changes = [] }
     guard let limit else {
       results = window
-      return changes
+      return withFates(changes, since: number)
     }
     let (old, new) = (results.prefix(entries: .max), visibleEntries(limit))
     results = LiveResults(sorted: new)
-    return LiveDifference.pairs(old, new)
+    return withFates(LiveDifference.pairs(old, new), since: number)
+  }
+
+  /// Adds the states of the documents that have left. A document without a note has not changed.
+  private func withFates(
+    _ changes: [LiveDifference.Change], since number: UInt64
+  ) -> [LiveDifference.Change] {
+    guard keepsFates else { return changes }
+    return changes.map { change in
+      guard let old = change.old, change.new == nil else { return change }
+      var change = change
+      change.fate =
+        fates[old.name] ?? LiveFate(number: max(number, mark.number), document: old.document)
+      return change
+    }
   }
 
   /// The window's entries up to the limit, in query order.

@@ -51,18 +51,28 @@ extension DocumentStore {
 }
 
 extension DocumentStore: LiveSource {
-  func answer(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer {
-    try run(query, checks: false) { run throws(DocumentStoreError) in try LiveAnswer(of: run) }
+  func answer(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError) -> LiveAnswer {
+    try run(query, checks: false) { run throws(DocumentStoreError) in try LiveAnswer(of: run, seen: seen) }
   }
 
-  func answerWithoutWaiting(_ query: StructuredQuery) throws(DocumentStoreError) -> LiveAnswer? {
+  func answerWithoutWaiting(
+    _ query: StructuredQuery, seen: LiveResults
+  ) throws(DocumentStoreError) -> LiveAnswer? {
     let ready = try runIfIndexed(query, checks: false, isOfListener: true) { run throws(DocumentStoreError) in
-      try LiveAnswer(of: run)
+      try LiveAnswer(of: run, seen: seen)
     }
     if let ready { return ready }
     return try runWithExistingIndexes(query) { run throws(DocumentStoreError) in
-      try LiveAnswer(of: run, lacksIndex: createsIndexes)
+      try LiveAnswer(of: run, seen: seen, lacksIndex: createsIndexes)
     }
+  }
+
+  var lastCommit: CommitMark? {
+    var position: UInt64 = 0
+    guard let snapshot = try? bytes.snapshot(alongside: { position = publications.position }) else {
+      return nil
+    }
+    return CommitMark(snapshot, number: position)
   }
 
   func runInBackground(_ body: @escaping @Sendable () -> Void) { Self.backgroundQueue.async(execute: body) }
@@ -86,9 +96,18 @@ extension DocumentStore: LiveSource {
 }
 
 extension LiveAnswer {
-  fileprivate init(of run: QueryRun, lacksIndex: Bool = false) throws(DocumentStoreError) {
+  /// Runs the query. `seen` has the documents of the last answer.
+  fileprivate init(
+    of run: QueryRun, seen: LiveResults, lacksIndex: Bool = false
+  ) throws(DocumentStoreError) {
+    let mark = CommitMark(run.snapshot, number: run.position)
     self.init(
-      documents: try run.documents(), position: run.position, indexes: run.plan.indexes,
-      lacksIndex: lacksIndex)
+      documents: try run.encodedDocuments(), position: mark.number, time: mark.time, feed: mark.feed,
+      indexes: run.plan.indexes, lacksIndex: lacksIndex)
+    guard !seen.isEmpty else { return }
+    let found = Set(documents.map(\.path))
+    for entry in seen.entries where !found.contains(entry.document.path) {
+      left[entry.name] = .some(try run.encodedDocument(at: entry.document.path))
+    }
   }
 }

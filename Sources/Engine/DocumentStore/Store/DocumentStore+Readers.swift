@@ -116,11 +116,14 @@ extension DocumentStore {
       throw DocumentStoreError(ByteStoreError.replaced(directory: path))
     }
     let time = other.lastCommitTime
+    let feed = try translatingErrors { () throws(ByteStoreError) in
+      FeedLedger.lastPosition(inState: try other.value(for: FeedFormat.stateKey))
+    }
     try pipeline.whileQuiescent { () throws(DocumentStoreError) in
       try translatingErrors { () throws(ByteStoreError) in
         try bytes.adopt(other) {
           self.layer.indexes.adopt(layer.indexes)
-          publications.appendReload(at: time)
+          publications.appendReload(at: time, feed: feed)
         }
       }
     }
@@ -215,6 +218,7 @@ private struct FollowedCommit {
   func effects() throws(ByteStoreError) -> CommitEffects {
     var shapes: [Int] = []
     var changes: [CommitChange] = []
+    var feed: FeedPosition?
     var hasEnded = false
     for operation in commit.operations {
       let key = Array(commit.bytes[operation.key])
@@ -227,10 +231,12 @@ private struct FollowedCommit {
         changes.append(try change(of: path, key, by: operation))
       } else {
         hasEnded = true
+        guard key == FeedFormat.stateKey, case .put(_, _, let value) = operation else { continue }
+        feed = FeedLedger.lastPosition(inState: Array(commit.bytes[value]))
       }
     }
     let time = StoredTimestamp(microseconds: Int64(bitPattern: commit.stamp)) ?? .unreadable
-    return CommitEffects(time, changes, shapes: shapes)
+    return CommitEffects(time, changes, shapes: shapes, feed: feed)
   }
 
   private func define(_ id: Int, _ value: Range<Int>) throws(ByteStoreError) {

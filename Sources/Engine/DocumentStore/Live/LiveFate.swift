@@ -1,0 +1,15 @@
+// The state of a document that has left a view.
+
+/// The last state of a document that a view has seen.
+struct LiveFate: Sendable {
+  /// The document has this state after all commits up to this number.
+  let number: UInt64
+  /// Nil if the document does not exist.
+  let document: StoredDocument?
+
+  /// What became of a document whose earlier state was in the result.
+  func departure(from old: StoredDocument) -> Departure {
+    guard let document else { return .deleted }
+    return document == old ? .displaced : .changed(document)
+  }
+}
