@@ -6,9 +6,9 @@
 //
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
-// | dugout                 | ByteStore StoreTools DocumentStore ObjectStore OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | Foundation Dispatch Synchronization |
+// | dugout                 | ByteStore StoreTools DocumentStore ObjectStore Authority OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | Foundation Dispatch Synchronization |
 // | DugoutTestingTrait     | DugoutTesting                                                 | Synchronization Testing   |
-// | DugoutTesting          | FirebaseFirestore FirebaseCore OfflineSync DocumentStore ByteStore | Foundation Dispatch |
+// | DugoutTesting          | FirebaseFirestore FirebaseCore Authority OfflineSync DocumentStore ByteStore | Foundation Dispatch |
 // | Ballcap                | BallcapFields LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Observation Apple |
 // | BallcapFields          | FirebaseFirestore                                              |                           |
 // | Pring                  | LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Apple |
@@ -16,7 +16,7 @@
 // | LayerKit               | FirebaseFirestore FirebaseStorage FirebaseCore DocumentStore ByteStore | Foundation Dispatch |
 // | Firebase               | FirebaseAuth FirebaseFirestore FirebaseStorage FirebaseCore    |                           |
 // | FirebaseFirestoreSwift | FirebaseFirestore                                             |                           |
-// | FirebaseFirestore      | OfflineSync DocumentStore ByteStore FirebaseCore              | Foundation Dispatch Synchronization Observation Apple |
+// | FirebaseFirestore      | Authority OfflineSync DocumentStore ByteStore FirebaseCore    | Foundation Dispatch Synchronization Observation Apple |
 // | FirebaseStorage        | ObjectSync OfflineSync ObjectStore DocumentStore ByteStore FirebaseCore | Foundation Dispatch Synchronization Apple |
 // | FirebaseAuth           | ByteStore FirebaseCore                                        | Foundation Dispatch       |
 // | FirebaseCore           | OfflineSync DocumentStore ByteStore                           | Foundation Dispatch Synchronization |
@@ -144,7 +144,8 @@ let package = Package(
       name: "FirebaseCore", dependencies: ["OfflineSync", "DocumentStore", "ByteStore"],
       path: "Sources/API/FirebaseCore", swiftSettings: library),
     .target(
-      name: "FirebaseFirestore", dependencies: ["OfflineSync", "DocumentStore", "ByteStore", "FirebaseCore"],
+      name: "FirebaseFirestore",
+      dependencies: ["Authority", "OfflineSync", "DocumentStore", "ByteStore", "FirebaseCore"],
       path: "Sources/API/FirebaseFirestore", swiftSettings: library),
     .target(
       name: "FirebaseStorage",
@@ -190,7 +191,9 @@ let package = Package(
     // Testing
     .target(
       name: "DugoutTesting",
-      dependencies: ["FirebaseFirestore", "FirebaseCore", "OfflineSync", "DocumentStore", "ByteStore"],
+      dependencies: [
+        "FirebaseFirestore", "FirebaseCore", "Authority", "OfflineSync", "DocumentStore", "ByteStore",
+      ],
       path: "Sources/Testing/DugoutTesting", swiftSettings: library),
     .target(
       name: "DugoutTestingTrait", dependencies: ["DugoutTesting"],
@@ -200,34 +203,38 @@ let package = Package(
     .executableTarget(
       name: "dugout",
       dependencies: [
-        "OfflineSync", "ObjectStore", "DocumentStore", "StoreTools", "ByteStore", "FirebaseFirestore",
-        "FirebaseCore", "Ballcap",
+        "Authority", "OfflineSync", "ObjectStore", "DocumentStore", "StoreTools", "ByteStore",
+        "FirebaseFirestore", "FirebaseCore", "Ballcap",
       ],
       path: "Sources/Programs/dugout", swiftSettings: strict),
     .executableTarget(
       name: "campaign",
       dependencies: [
         "Harness", "ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore",
-        "Ballcap", "Pring", "OfflineSync", "ObjectSync", "ObjectStore", "StoreTools", "StreamHarness",
+        "Ballcap", "Pring", "Authority", "OfflineSync", "ObjectSync", "ObjectStore", "StoreTools",
+        "StreamHarness",
         "LayerHarness", "CAllocations",
       ],
       path: "Tests/campaign", swiftSettings: strict),
     .target(
       name: "StreamHarness",
-      dependencies: ["StreamBaseKit", "FirebaseFirestore", "OfflineSync", "DocumentStore", "Harness"],
+      dependencies: [
+        "StreamBaseKit", "FirebaseFirestore", "Authority", "OfflineSync", "DocumentStore", "Harness",
+      ],
       path: "Tests/StreamHarness", swiftSettings: strict),
     .target(
       name: "LayerHarness",
       dependencies: [
-        "Pring", "FirebaseFirestore", "FirebaseStorage", "ObjectSync", "OfflineSync", "ObjectStore",
-        "DocumentStore", "Harness",
+        "Pring", "FirebaseFirestore", "FirebaseStorage", "ObjectSync", "Authority", "OfflineSync",
+        "ObjectStore", "DocumentStore", "Harness",
       ],
       path: "Tests/LayerHarness", swiftSettings: strict),
     .target(
       name: "Harness",
       dependencies: [
         "ByteStore", "StoreTools", "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Authority",
-        "FirestoreWire", "FirestoreService", "Libc", "CPortableLZ4", .target(name: "CLZ4", condition: .when(platforms: [.linux])),
+        "FirestoreWire", "FirestoreService", "Libc", "CPortableLZ4",
+        .target(name: "CLZ4", condition: .when(platforms: [.linux])),
       ],
       // The harness compares CPortableLZ4 with liblz4 on Linux, whichever of the two ByteStore uses.
       path: "Tests/Harness",
@@ -259,12 +266,15 @@ let package = Package(
     .testTarget(
       name: "OfflineSyncTests",
       dependencies: [
-        "OfflineSync", "FirebaseFirestore", "DocumentStore", "ByteStore", "Harness", "CAllocations",
+        "OfflineSync", "Authority", "FirebaseFirestore", "DocumentStore", "ByteStore", "Harness",
+        "CAllocations",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "AuthorityTests",
-      dependencies: ["Authority", "OfflineSync", "DocumentStore", "ByteStore", "Harness"],
+      dependencies: [
+        "Authority", "FirebaseFirestore", "OfflineSync", "DocumentStore", "ByteStore", "Harness",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "FirestoreWireTests",
@@ -273,7 +283,8 @@ let package = Package(
     .testTarget(
       name: "FirestoreServiceTests",
       dependencies: [
-        "FirestoreService", "FirestoreWire", "Authority", "OfflineSync", "DocumentStore", "ByteStore", "Harness",
+        "FirestoreService", "FirestoreWire", "Authority", "OfflineSync", "DocumentStore", "ByteStore",
+        "Harness",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -281,7 +292,8 @@ let package = Package(
     .testTarget(
       name: "FirebaseFirestoreTests",
       dependencies: [
-        "FirebaseFirestore", "FirebaseCore", "DocumentStore", "OfflineSync", "Harness", "CAllocations",
+        "FirebaseFirestore", "FirebaseCore", "Authority", "DocumentStore", "OfflineSync", "Harness",
+        "CAllocations",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -294,7 +306,8 @@ let package = Package(
     .testTarget(
       name: "FirebaseAuthTests",
       dependencies: [
-        "FirebaseAuth", "FirebaseCore", "FirebaseFirestore", "OfflineSync", "DocumentStore", "ByteStore",
+        "FirebaseAuth", "FirebaseCore", "FirebaseFirestore", "Authority", "OfflineSync", "DocumentStore",
+        "ByteStore",
       ],
       swiftSettings: strict),
     .testTarget(name: "LayerKitTests", dependencies: ["LayerKit"], swiftSettings: strict),
@@ -304,13 +317,14 @@ let package = Package(
       name: "BallcapTests",
       dependencies: [
         "Harness", "LayerHarness", "Ballcap", "LayerKit", "FirebaseFirestore", "FirebaseStorage",
-        "OfflineSync", "DocumentStore",
+        "Authority", "OfflineSync", "DocumentStore",
       ],
       swiftSettings: strict),
     .testTarget(
       name: "StreamBaseKitTests",
       dependencies: [
-        "StreamBaseKit", "StreamHarness", "LayerKit", "FirebaseFirestore", "DocumentStore", "OfflineSync",
+        "StreamBaseKit", "StreamHarness", "LayerKit", "FirebaseFirestore", "Authority", "DocumentStore",
+        "OfflineSync",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -334,7 +348,7 @@ let package = Package(
       name: "GuideTests",
       dependencies: [
         "Harness", "Ballcap", "FirebaseAuth", "FirebaseFirestore", "FirebaseStorage", "ObjectSync",
-        "OfflineSync", "DocumentStore", "DugoutTesting", "DugoutTestingTrait",
+        "Authority", "OfflineSync", "DocumentStore", "DugoutTesting", "DugoutTestingTrait",
       ],
       swiftSettings: strict),
     // Links in its folder add the sources that it tests, because the benchmarks are another package.
@@ -358,7 +372,8 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
 if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
     "CLZ4", "CPortableLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
-    "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Harness", "CAllocations",
+    "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Authority", "FirestoreWire",
+    "FirestoreService", "Harness", "CAllocations",
   ]
   let api = [
     "FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "FirebaseAuth",
@@ -372,7 +387,8 @@ if let band = Context.environment["DUGOUT_BAND"] {
       "CDigestTests", "CPortableLZ4Tests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests",
     ],
     "api": engine + api + [
-      "OfflineSyncTests", "ObjectSyncTests", "FirebaseCoreTests", "FirebaseFirestoreTests",
+      "OfflineSyncTests", "ObjectSyncTests", "AuthorityTests", "FirestoreWireTests", "FirestoreServiceTests",
+      "FirebaseCoreTests", "FirebaseFirestoreTests",
       "FirebaseStorageTests", "FirebaseAuthTests", "DugoutTestingTests",
     ],
     "layers": engine + api + layers

@@ -1,5 +1,6 @@
 // Tests of a data source's list: its order, its reported changes, predicates, and remotes.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

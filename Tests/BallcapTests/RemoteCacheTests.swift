@@ -1,6 +1,7 @@
 // Tests of the cache of a database with a remote. Pending changes are visible, and rejected changes are
 // dropped.
 
+import Authority
 import Ballcap
 import DocumentStore
 import FirebaseFirestore

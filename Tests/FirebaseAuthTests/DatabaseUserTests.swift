@@ -1,5 +1,6 @@
 // Databases with a remote follow the user of their app.
 
+import Authority
 import DocumentStore
 import FirebaseAuth
 import FirebaseFirestore

@@ -1,5 +1,6 @@
 // The effect of `FirestoreSettings.cacheBudgets` on the cache of a database with a remote.
 
+import Authority
 import DocumentStore
 import Foundation
 import OfflineSync

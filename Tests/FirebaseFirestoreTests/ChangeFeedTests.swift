@@ -1,5 +1,6 @@
 // The change feed as a sequence, its positions, and its consumers.
 
+import Authority
 import DocumentStore
 import Foundation
 import OfflineSync

@@ -1,5 +1,6 @@
 // Which writes are encoded without a tree, and that the tree would give the same mutations.
 
+import Authority
 import FirebaseCore
 import Foundation
 import Synchronization

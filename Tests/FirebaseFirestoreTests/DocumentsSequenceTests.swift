@@ -1,5 +1,6 @@
 // Reading the documents of a query page by page.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Foundation

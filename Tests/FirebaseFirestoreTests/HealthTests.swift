@@ -1,5 +1,6 @@
 // The health of a database through the API: its state, its writes and its listeners.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Foundation

@@ -1,5 +1,6 @@
 // Creation and termination of instances.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

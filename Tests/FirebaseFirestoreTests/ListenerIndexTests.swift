@@ -1,5 +1,6 @@
 // Listeners whose query needs a new index: which calls wait for the index, the first snapshots, and removal.
 
+import Authority
 import DocumentStore
 import Foundation
 import OfflineSync

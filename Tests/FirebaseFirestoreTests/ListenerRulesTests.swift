@@ -4,6 +4,7 @@
 // snapshot, and the changes. A `?` follows documents with pending writes; +, - and * mean added, removed and
 // modified. If the next line is as expected, no other snapshot came before it.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

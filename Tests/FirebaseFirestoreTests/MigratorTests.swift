@@ -1,5 +1,6 @@
 // Migrations: each runs once per database, and goes on after an interruption.
 
+import Authority
 import ByteStore
 import DocumentStore
 import FirebaseFirestore

@@ -1,5 +1,6 @@
 // Databases that are open for reading beside their writer.
 
+import Authority
 import ByteStore
 import DocumentStore
 import FirebaseCore

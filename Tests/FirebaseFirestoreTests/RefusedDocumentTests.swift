@@ -1,5 +1,6 @@
 // A remote with one document that no database can store: calls fail, and the client stays usable.
 
+import Authority
 import ByteStore
 import DocumentStore
 import FirebaseFirestore

@@ -1,5 +1,6 @@
 // Listeners for rejected writes: which listeners receive a rejection, and when.
 
+import Authority
 import ByteStore
 import DocumentStore
 import FirebaseFirestore

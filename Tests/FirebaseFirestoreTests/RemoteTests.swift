@@ -1,5 +1,6 @@
 // A database whose remote is another database in the same process, the authority.
 
+import Authority
 import ByteStore
 import DocumentStore
 import FirebaseFirestore

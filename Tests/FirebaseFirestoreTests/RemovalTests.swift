@@ -1,5 +1,6 @@
 // Removal of a listener: no callback starts after the removal has returned.
 
+import Authority
 import DocumentStore
 import Foundation
 import Harness

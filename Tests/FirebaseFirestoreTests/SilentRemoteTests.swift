@@ -1,5 +1,6 @@
 // A remote that stays connected but stops answering: every call still ends.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Foundation

@@ -2,6 +2,7 @@
 //
 // The bug: a reference, a read or a batch that was made a moment after `terminate` ended the process.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

@@ -1,5 +1,6 @@
 // Times to live, set while the database is in use.
 
+import Authority
 import DocumentStore
 import Foundation
 import OfflineSync

@@ -1,5 +1,6 @@
 // A database without a remote runs no client of a remote.
 
+import Authority
 import DocumentStore
 import FirebaseCore
 import FirebaseFirestore

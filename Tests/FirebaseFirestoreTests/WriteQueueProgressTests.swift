@@ -1,5 +1,6 @@
 // The write queue as users see it: pending writes, progress and cancellation.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

@@ -3,6 +3,7 @@
 // The lines match those of the pages, with one more level of indentation.
 // swift-format-ignore-file
 
+import Authority
 import Ballcap
 import ObjectSync
 import Dispatch

@@ -1,5 +1,6 @@
 // A second database, which has a remote, in addition to the database of the default app.
 
+import Authority
 import DocumentStore
 package import FirebaseFirestore
 import OfflineSync

@@ -1,5 +1,6 @@
 // Attaching a remote to a store that has data.
 
+import Authority
 import DocumentStore
 import OfflineSync
 import Testing

@@ -1,5 +1,6 @@
 // The writes that a client delays, and when they must be durable.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

@@ -1,5 +1,6 @@
 // Tests that each counter equals the number of the records that it counts.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

@@ -1,5 +1,6 @@
 // Tests of fetching further records after the first query of a stream.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

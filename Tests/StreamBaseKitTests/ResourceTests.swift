@@ -1,5 +1,6 @@
 // Tests of creating, changing and destroying records, and of the hooks of subclasses.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

@@ -1,6 +1,7 @@
 // Tests of pending writes to records that other clients change meanwhile. A refused write is retried, and the
 // counters count it once.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

@@ -1,5 +1,6 @@
 // Tests of the live items of a query, their order, and the reported changes.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

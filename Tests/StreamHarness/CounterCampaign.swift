@@ -6,6 +6,7 @@
 //
 // The folder contains the authority's store in `authority`, and the clients' caches with their outboxes.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 package import Foundation

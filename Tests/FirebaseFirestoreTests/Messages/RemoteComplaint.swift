@@ -1,5 +1,6 @@
 // Calls that fail because a remote is unreachable, or because another client committed first.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

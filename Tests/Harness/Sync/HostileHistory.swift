@@ -6,6 +6,7 @@
 //      in it can be read and written.
 //   4. Each client must have the authority's documents, and each accepted write was applied exactly once.
 
+import Authority
 import ByteStore
 import DocumentStore
 import OfflineSync

@@ -9,6 +9,7 @@
 // A client may be doomed: from some disk call on, which may be in the middle of any operation, all its calls
 // fail. Writes that it issues after it is doomed may be lost, but must not be applied twice.
 
+import Authority
 import ByteStore
 import DocumentStore
 import OfflineSync

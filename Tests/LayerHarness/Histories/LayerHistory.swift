@@ -1,6 +1,7 @@
 // A random history in which several clients of one authority write links, counters and lists through the
 // layer. The clients go offline, lose their connection, and are closed and reopened.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 package import Foundation

@@ -5,6 +5,7 @@
 // killed must be present completely or not at all. Links and counts must agree. The folder contains all data:
 // the authority's store in `authority`, and the clients' stores with their outboxes.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 package import Foundation

@@ -1,5 +1,6 @@
 // The databases of a history's clients.
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
 import Foundation

@@ -1,5 +1,6 @@
 // Steps that exceed one commit with the sizes of a client.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

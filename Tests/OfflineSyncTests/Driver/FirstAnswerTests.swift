@@ -1,5 +1,6 @@
 // One-time reads, and the events that follow the answer to a read.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

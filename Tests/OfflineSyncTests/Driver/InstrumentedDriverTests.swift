@@ -1,5 +1,6 @@
 // The events and measurements of a client of a remote.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

@@ -1,6 +1,7 @@
 // Queries that exceed the limits: the caller of such a query gets an error, and other callers are not
 // affected.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

@@ -1,5 +1,6 @@
 // Rejections that occur before a listener is registered.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

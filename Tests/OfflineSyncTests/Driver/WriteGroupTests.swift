@@ -1,5 +1,6 @@
 // Concurrent writes share one sync, but each write succeeds or fails independently.
 
+import Authority
 import ByteStore
 import Dispatch
 import DocumentStore

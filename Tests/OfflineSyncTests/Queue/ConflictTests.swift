@@ -1,5 +1,6 @@
 // Conflicts: another client has changed a document before a pending write arrives.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

@@ -1,5 +1,6 @@
 // Writes that follow earlier pending writes: they succeed only if no other client writes in between.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

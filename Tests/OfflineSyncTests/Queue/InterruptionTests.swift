@@ -1,5 +1,6 @@
 // Cancellations and changes of user at any point of the exchange between a client and its remote.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

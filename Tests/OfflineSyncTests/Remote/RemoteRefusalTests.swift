@@ -1,5 +1,6 @@
 // A remote that sends data that no store accepts: each part is refused alone, without other effects.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

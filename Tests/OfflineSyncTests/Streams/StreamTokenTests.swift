@@ -1,6 +1,7 @@
 // The write stream resumes with the token of the last answer, whatever happens to the client after that
 // answer.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

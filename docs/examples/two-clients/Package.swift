@@ -13,9 +13,9 @@ let package = Package(
     .executableTarget(
       name: "two-clients",
       dependencies: [
+        .product(name: "Authority", package: "Dugout"),
         .product(name: "FirebaseFirestore", package: "Dugout"),
         .product(name: "DocumentStore", package: "Dugout"),
-        .product(name: "OfflineSync", package: "Dugout"),
       ])
   ],
   swiftLanguageModes: [.v6]

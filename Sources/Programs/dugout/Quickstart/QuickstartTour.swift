@@ -1,5 +1,6 @@
 // The steps of the tour: each performs an operation and prints what it did.
 
+import Authority
 import Ballcap
 import ByteStore
 import DocumentStore

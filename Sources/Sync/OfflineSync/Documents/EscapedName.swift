@@ -2,8 +2,8 @@
 //
 //   "%" becomes "%25", "/" becomes "%2f" and ":" becomes "%3a"; all other bytes are unchanged
 
-enum EscapedName {
-  static func encode(_ text: String) -> String {
+package enum EscapedName {
+  package static func encode(_ text: String) -> String {
     var bytes: [UInt8] = []
     for byte in text.utf8 {
       switch byte {

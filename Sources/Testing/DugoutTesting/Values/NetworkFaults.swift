@@ -1,5 +1,6 @@
 // The faults of a client's connection.
 
+internal import Authority
 internal import OfflineSync
 
 /// The faults that the connection of a client has. The seed of the world decides when each of them happens.

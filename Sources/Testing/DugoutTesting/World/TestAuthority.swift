@@ -1,5 +1,6 @@
 // The authority of a world: the database that all clients sync with.
 
+internal import Authority
 internal import ByteStore
 internal import DocumentStore
 public import FirebaseFirestore

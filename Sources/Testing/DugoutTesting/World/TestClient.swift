@@ -1,5 +1,6 @@
 // A client of a world: a database with its own cache and its own connection.
 
+internal import Authority
 internal import ByteStore
 internal import Dispatch
 internal import FirebaseCore

@@ -1,5 +1,6 @@
 // The network between the clients and the authority.
 
+internal import Authority
 internal import ByteStore
 internal import OfflineSync
 

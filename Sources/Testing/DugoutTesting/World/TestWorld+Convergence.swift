@@ -1,5 +1,6 @@
 // The check that the clients and the authority agree.
 
+internal import Authority
 internal import ByteStore
 internal import DocumentStore
 internal import FirebaseFirestore

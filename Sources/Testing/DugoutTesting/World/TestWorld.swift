@@ -1,5 +1,6 @@
 // A world: an authority, its clients, the network between them, and their time.
 
+internal import Authority
 internal import ByteStore
 public import FirebaseFirestore
 internal import OfflineSync

@@ -2,9 +2,9 @@
 //
 //   two-clients
 
+import Authority
 import DocumentStore
 import FirebaseFirestore
-import OfflineSync
 
 @main
 struct TwoClients {

@@ -17,6 +17,7 @@
 // the batch was accepted stays recorded.
 
 internal import DocumentStore
+internal import OfflineSync
 
 enum LoopbackLedger {
   static func writer(_ id: WriteID) -> DocumentPath {
@@ -28,7 +29,7 @@ enum LoopbackLedger {
   }
 
   private static func name(_ id: WriteID) -> String {
-    "\(CacheKeys.escaped(DocumentPath(unchecked: [id.queue]))):\(id.run)"
+    "\(EscapedName.encode(id.queue)):\(id.run)"
   }
 
   static func isLedgerPath(_ path: DocumentPath) -> Bool {
@@ -105,7 +106,7 @@ struct LoopbackWriter {
       taken.append(ends[place]...ends[place + 1])
     }
     kept = Self.integers(document.fields["k"])
-    floor = document.integer("f")
+    if case .integer(let number)? = document.fields["f"] { floor = number }
   }
 
   private static func integers(_ value: StoredValue?) -> [Int64] {

@@ -2,6 +2,7 @@
 
 internal import ByteStore
 internal import DocumentStore
+internal import OfflineSync
 
 final class LoopbackWatchStream: WatchStream, @unchecked Sendable {
   // The conformance is unchecked, because the stream is only accessed on the scheduler of the remote.

@@ -8,6 +8,7 @@
 // document count is not the expected one.
 
 internal import DocumentStore
+internal import OfflineSync
 
 final class LoopbackSession {
   private struct Target {

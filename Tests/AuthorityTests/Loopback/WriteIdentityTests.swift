@@ -1,5 +1,6 @@
 // Each write is applied once, even if the client's store is copied or loses commits in a power failure.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

@@ -5,6 +5,7 @@
 
 internal import ByteStore
 public import DocumentStore
+public import OfflineSync
 
 package final class LoopbackServer {
   package let store: DocumentStore
@@ -240,24 +241,5 @@ extension RemoteDocument {
     self.init(
       document.path, document.fields, version: SnapshotVersion(document.updateTime),
       createTime: SnapshotVersion(document.createTime))
-  }
-}
-
-extension RemoteError {
-  /// Maps a store's error to the code that a server would return.
-  init(_ error: DocumentStoreError) {
-    let code: Code =
-      switch error {
-      case .invalidArgument: .invalidArgument
-      case .notFound: .notFound
-      case .alreadyExists: .alreadyExists
-      case .failedPrecondition: .failedPrecondition
-      case .aborted: .aborted
-      case .feedTruncated: .outOfRange
-      case .full, .memoryExceeded: .resourceExhausted
-      case .corrupted, .notAStore, .newerFormat: .dataLoss
-      case .unsuitableDirectory, .locked, .failed, .outcomeUnknown, .closed: .unavailable
-      }
-    self.init(code, error.description)
   }
 }

@@ -1,5 +1,6 @@
 // Watches one query without a client, and formats the received messages as text.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

@@ -1,6 +1,7 @@
 // The authority's calls outside the streams.
 
 internal import DocumentStore
+internal import OfflineSync
 
 extension LoopbackServer {
   /// Reads the documents from one snapshot.

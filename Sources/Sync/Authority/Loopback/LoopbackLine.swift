@@ -1,5 +1,7 @@
 // One direction of a connection: messages arrive in order after a latency, until the connection breaks.
 
+internal import OfflineSync
+
 /// One direction of a connection. It is only accessed on its scheduler.
 final class LoopbackLine<Message: Sendable>: @unchecked Sendable {
   // The conformance is unchecked, because all work runs on the serial scheduler.

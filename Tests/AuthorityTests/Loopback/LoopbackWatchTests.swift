@@ -1,5 +1,6 @@
 // The loopback remote's messages about a target, from the start and after a resume.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

@@ -2,6 +2,7 @@
 
 internal import ByteStore
 public import DocumentStore
+public import OfflineSync
 
 /// A remote in this process whose authority is an ordinary database. Direct commits to that database
 /// reach all clients after `refresh()`, or with the next write of a client.

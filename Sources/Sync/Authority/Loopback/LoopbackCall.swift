@@ -1,5 +1,7 @@
 // A call outside the streams. The request and the answer can each be lost.
 
+internal import OfflineSync
+
 /// A call outside the streams. It is only accessed on the scheduler of the remote.
 final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
   // The conformance is unchecked, because all work runs on the remote's serial scheduler.

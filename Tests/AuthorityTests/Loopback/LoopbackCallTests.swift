@@ -1,6 +1,7 @@
 // Calls to the loopback remote outside the streams. The rules apply to these calls, and their requests and
 // answers may be lost.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

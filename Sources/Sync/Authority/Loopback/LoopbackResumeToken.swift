@@ -8,6 +8,7 @@
 
 internal import ByteStore
 internal import DocumentStore
+internal import OfflineSync
 
 struct LoopbackResumeToken: Equatable {
   let store: RandomID

@@ -2,9 +2,10 @@
 // be read.
 
 import DocumentStore
+import OfflineSync
 import Testing
 
-@testable import OfflineSync
+@testable import Authority
 
 @Suite struct LoopbackLedgerTests {
   private let path = DocumentPath(unchecked: ["rooms", "a"])

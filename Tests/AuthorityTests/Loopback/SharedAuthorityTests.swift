@@ -1,5 +1,6 @@
 // Several loopback remotes over one authority.
 
+import Authority
 import ByteStore
 import DocumentStore
 import Harness

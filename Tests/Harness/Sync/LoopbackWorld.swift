@@ -1,16 +1,16 @@
 // An authority and its clients, all in this process and in virtual time.
 
+package import Authority
 import ByteStore
-import DocumentStore
-import Harness
-import OfflineSync
+package import DocumentStore
+package import OfflineSync
 
-final class LoopbackWorld {
-  let scheduler = VirtualScheduler()
-  let authority: DocumentStore
-  let remote: LoopbackRemote
+package final class LoopbackWorld {
+  package let scheduler = VirtualScheduler()
+  package let authority: DocumentStore
+  package let remote: LoopbackRemote
 
-  init(authority: DocumentStore? = nil, seed: UInt64 = 1) throws {
+  package init(authority: DocumentStore? = nil, seed: UInt64 = 1) throws {
     self.authority = try authority ?? DocumentStore.openInMemory()
     remote = try LoopbackRemote(
       authority: self.authority, faults: LoopbackFaults(), seed: seed, on: scheduler)
@@ -19,7 +19,7 @@ final class LoopbackWorld {
   deinit { scheduler.clear() }
 
   /// Opens a client on a disk, which may already contain the client's state.
-  func client(
+  package func client(
     on disk: SimulatedDisk, _ durability: StoreDurability = .synced, user: String? = nil,
     _ change: (inout SyncEngine.Options) -> Void = { _ in }
   ) throws -> SyncDriver {
@@ -33,10 +33,10 @@ final class LoopbackWorld {
     return SyncDriver(local, remote, options: engine, scheduler: scheduler)
   }
 
-  func pass(seconds: Int64 = 100) { scheduler.play(for: seconds * 1_000_000) }
+  package func pass(seconds: Int64 = 100) { scheduler.play(for: seconds * 1_000_000) }
 
   /// Calls the body with the engine and returns its result.
-  func ask<Value: Sendable>(
+  package func ask<Value: Sendable>(
     _ client: SyncDriver, _ body: @escaping @Sendable (SyncEngine) -> Value
   ) -> Value? {
     let answer = Locked<Value?>(nil)
@@ -50,7 +50,7 @@ final class LoopbackWorld {
 }
 
 /// Returns a mutation that increments a number in a document.
-func increment(_ path: DocumentPath, _ name: String = "n", by number: Int64 = 1) -> Mutation {
+package func increment(_ path: DocumentPath, _ name: String = "n", by number: Int64 = 1) -> Mutation {
   .patch(
     path, StoredMap(), mask: FieldMask([]),
     transforms: [FieldTransform(StoredFieldPath(unchecked: [name]), .increment(.integer(number)))])
