@@ -26,7 +26,7 @@ import Testing
     _ = try engine.handle(.write([increment(path)], at: time, nil))
     _ = try engine.handle(.timer(.writeBackoff))
     return try engine.handle(.writeOpened).compactMap {
-      if case .handshake(let token) = $0 { token } else { nil }
+      if case .handshake(let token, _) = $0 { token } else { nil }
     }.first
   }
 
@@ -207,7 +207,7 @@ private final class NumberingRemote: Remote {
       case .handshakeComplete: handler(.handshakeComplete(token: nextToken()))
       case .answered(let version, let results, _):
         handler(.answered(version, results, token: nextToken()))
-      case .opened, .overtaken, .closed: handler(event)
+      case .opened, .registered, .overtaken, .closed: handler(event)
       }
     }
     return Stream(stream: stream) { [self] token in state.withLock { $0.returned.append(token) } }

@@ -76,6 +76,12 @@ struct CommitOrder {
     return time
   }
 
+  /// Makes all later commits later than `time`. Returns the time of the last commit before this call.
+  mutating func raise(to time: Int64) -> Int64 {
+    defer { lastTime = max(lastTime, min(time, Self.clockEnd)) }
+    return lastTime
+  }
+
   /// The latest pending state of a document whose commit has not failed; nil if there is none.
   func pending(_ key: [UInt8], hash: UInt64) -> Pending? {
     guard !pending.isEmpty else { return nil }

@@ -244,6 +244,10 @@ final class CommitPipeline: Sendable {
     return batch
   }
 
+  /// Makes all later commits of this process later than `time`. Returns the time of the last commit that has
+  /// a place in the order.
+  func raiseTime(to time: Int64) -> Int64 { order.withLock { $0.raise(to: time) } }
+
   // MARK: Transactions
 
   /// Opens a transaction and returns its floor and number. Call this before taking the transaction's

@@ -98,6 +98,18 @@ extension DocumentStore {
   /// The number of distinct shapes (sets of field names) of documents and nested maps.
   package var shapeCount: Int { indexes.shapes.table.shapes.count { $0 != nil } }
 
+  /// The time of the last visible commit; nil if there is none.
+  package var lastCommitTime: StoredTimestamp? {
+    let stamp = bytes.lastStamp
+    return stamp == 0 ? nil : StoredTimestamp(microseconds: Int64(clamping: stamp))
+  }
+
+  /// Makes all later commits later than `time`, also if the clock is behind. The next commit makes this
+  /// durable. Returns the time of the last commit that began before.
+  package func raiseCommitTime(to time: StoredTimestamp) -> StoredTimestamp {
+    StoredTimestamp(microseconds: pipeline.raiseTime(to: time.microseconds)) ?? time
+  }
+
   /// Returns when all previous commits are durable, buffered ones included.
   package func sync() throws(DocumentStoreError) {
     _ = try translatingErrors { () throws(ByteStoreError) in

@@ -291,6 +291,7 @@ final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
   private static func text(_ event: WriteStreamEvent) -> String {
     switch event {
     case .opened: "connection for writes"
+    case .registered: "the registration of its runs"
     case .handshakeComplete: "handshake"
     case .answered: "the acceptance of a write"
     case .overtaken: "that a write was overtaken"

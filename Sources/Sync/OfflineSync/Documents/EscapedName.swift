@@ -16,7 +16,7 @@ package enum EscapedName {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  static func decode(_ name: String) -> String {
+  package static func decode(_ name: String) -> String {
     var bytes: [UInt8] = []
     var rest = Array(name.utf8)[...]
     while let byte = rest.popFirst() {

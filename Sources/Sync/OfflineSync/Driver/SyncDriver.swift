@@ -489,7 +489,7 @@ package final class SyncDriver: @unchecked Sendable {
       watchStream?.stream.close()
       watchStream = nil
     case .openWrite(let user): openWrite(user)
-    case .handshake(let token): writeStream?.stream.handshake(token)
+    case .handshake(let token, let runs): writeStream?.stream.handshake(token, runs: runs)
     case .send(let write): writeStream?.stream.write(write)
     case .closeWrite:
       writeStream?.stream.close()
@@ -561,6 +561,7 @@ package final class SyncDriver: @unchecked Sendable {
     case .opened:
       recordOpening(of: "write")
       handle(.writeOpened)
+    case .registered(let tokens): handle(.registered(tokens))
     case .handshakeComplete(let token): handle(.handshakeComplete(token: token))
     case .answered(let version, let results, let token):
       handle(.writeAnswered(version, results, token: token))

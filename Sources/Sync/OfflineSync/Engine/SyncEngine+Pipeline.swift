@@ -79,8 +79,10 @@ extension SyncEngine {
   func writeOpened() {
     guard writing.phase == .opening else { return }
     writing.phase = .open
-    effects.append(.handshake(token: local.streamToken))
+    effects.append(.handshake(token: local.streamToken, runs: []))
   }
+
+  func registered(_ tokens: [RunID: [UInt8]]) throws(DocumentStoreError) {}
 
   func handshakeComplete(_ token: [UInt8]) throws(DocumentStoreError) {
     guard writing.phase == .open, !writing.isHandshakeComplete else { return }

@@ -144,6 +144,7 @@ package final class SyncEngine {
     case .watchChanged(let change, let version): try watchChanged(change, version)
     case .watchClosed(let error): try watchClosed(error)
     case .writeOpened: writeOpened()
+    case .registered(let tokens): try registered(tokens)
     case .handshakeComplete(let token): try handshakeComplete(token)
     case .writeAnswered(let version, let results, let token):
       try writeAnswered(version, results, token: token)

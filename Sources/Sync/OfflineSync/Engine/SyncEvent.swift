@@ -44,6 +44,7 @@ package enum SyncEvent: Sendable {
   case watchChanged(WatchChange, SnapshotVersion)
   case watchClosed(RemoteError?)
   case writeOpened
+  case registered([RunID: [UInt8]])
   case handshakeComplete(token: [UInt8])
   case writeAnswered(SnapshotVersion, [WriteResult], token: [UInt8])
   case writeClosed(RemoteError?)
@@ -59,7 +60,7 @@ package enum SyncEffect: Sendable {
   case unwatch(TargetID)
   case closeWatch
   case openWrite(user: String?)
-  case handshake(token: [UInt8])
+  case handshake(token: [UInt8], runs: [RunRegistration])
   case send(RemoteWrite)
   case closeWrite
   /// Requests the current versions of a refused batch's documents.

@@ -66,16 +66,26 @@ public enum WatchStreamEvent: Sendable {
 public protocol WriteStream: Sendable {
   /// Opens the session, with the last stream token received, or an empty one. Must be called first.
   func handshake(_ token: [UInt8])
+  /// Opens the session, and names the runs whose batches will be sent. A remote that remembers accepted
+  /// batches answers with `registered`, and then with `handshakeComplete`. The default ignores the runs.
+  func handshake(_ token: [UInt8], runs: [RunRegistration])
   /// Sends a batch.
   func write(_ write: RemoteWrite)
   /// Closes the stream; no further events are delivered.
   func close()
 }
 
+extension WriteStream {
+  public func handshake(_ token: [UInt8], runs: [RunRegistration]) { handshake(token) }
+}
+
 /// An event of a write stream.
 public enum WriteStreamEvent: Sendable {
   /// The stream is open.
   case opened
+  /// The remote has registered these runs. The event comes before `handshakeComplete`. Each token goes with the
+  /// batches of its run, and with the next registration of that run.
+  case registered([RunID: [UInt8]])
   /// The handshake is complete, and batches may be sent.
   case handshakeComplete(token: [UInt8])
   /// The oldest unanswered batch was accepted.

@@ -15,6 +15,8 @@ public struct RemoteWrite: Sendable, Equatable {
   /// before, the remote answers `overtaken`, and the client looks the documents up. The dictionary is empty
   /// unless the client has a conflict resolver.
   public var guards: [DocumentPath: Precondition]
+  /// The token of the run's registration under which the batch was sent first; empty if the remote gave none.
+  public var registration: [UInt8] = []
 
   /// Creates a batch to send.
   public init(

@@ -1,0 +1,187 @@
+// The identity of an authority, which ends when an older copy takes the place of its store.
+//
+// A store can go back in time: a backup is restored, or the files of a copy are put in place. Clients then
+// know states that the store does not have. A new life begins:
+//
+//   1. when the store has another id than the one in which the life began. A backup, and a store that was
+//      restored from one, get ids of their own
+//   2. when an authentic token names a commit that this store never had. A copy of the files has the id of
+//      the original, so nothing else can tell
+//
+// The floor is the time at which the present life began. It is later than everything that a client can have
+// seen before, and all commits of this life are later than the floor. Whoever tells versions and snapshot
+// times to clients raises them to the floor. A client that has seen a later state therefore takes the state
+// of this store.
+//
+// Usable from any thread.
+
+internal import ByteStore
+package import DocumentStore
+package import OfflineSync
+
+package final class AuthorityLife: Sendable {
+  /// The meaning of a resume token for this store.
+  package enum TokenCheck: Sendable, Equatable {
+    /// The token names a state of this store.
+    case here(FeedPosition, SnapshotVersion)
+    /// The token is from another database, or claims to be.
+    case otherDatabase
+    /// The token is from an earlier life, whose later states are lost.
+    case otherLife
+    /// The token is damaged or forged.
+    case invalid
+  }
+
+  /// The error that ends the sessions of the previous life. Clients open new ones.
+  package static let ended = RemoteError(.unavailable, "The database was restored. Open the stream again.")
+
+  let store: DocumentStore
+  private let record: Locked<LifeRecord>
+  private let observers = Locked<[@Sendable () -> Void]>([])
+  /// Held while a new life begins.
+  private let beginning = Locked(Turn())
+
+  private struct Turn { private let place: UInt8 = 0 }
+
+  /// Reads the life of a store, and begins one if the store has none, or if the store is a restored copy.
+  package init(of store: DocumentStore) throws(DocumentStoreError) {
+    self.store = store
+    guard let document = try store.document(at: LifeRecord.path) else {
+      let random = store.bytes.platform.random
+      let first = LifeRecord(
+        number: random.randomID().low, key: TokenKey(random: random), store: store.storeID)
+      try store.commit([.set(LifeRecord.path, first.fields)])
+      record = Locked(first)
+      return
+    }
+    guard let known = LifeRecord(document) else { throw Self.damaged(store) }
+    record = Locked(known)
+    if known.store != store.storeID { try begin(after: .none) }
+  }
+
+  private static func damaged(_ store: DocumentStore) -> DocumentStoreError {
+    var evidence = StorageEvidence(
+      message: "\(LifeRecord.path) in \(store.path) is not what an authority writes there.")
+    evidence.file = store.path
+    return .corrupted(evidence)
+  }
+
+  // MARK: Floor
+
+  /// The time at which this life began; nil in the first life of a database.
+  package var floor: SnapshotVersion? { record.withLock { $0.floor } }
+
+  /// The version as clients are told it: not before the floor. `none` stays as it is, because it means that
+  /// there is no version.
+  package func told(_ version: SnapshotVersion) -> SnapshotVersion {
+    guard version != .none, let floor else { return version }
+    return max(version, floor)
+  }
+
+  /// Calls `handler` each time that a new life begins, on the thread that found out, with no lock held. All
+  /// sessions of the previous life have to end with `ended`.
+  package func observe(_ handler: @escaping @Sendable () -> Void) {
+    observers.withLock { $0.append(handler) }
+  }
+
+  // MARK: Resume tokens
+
+  /// Returns a token for a client that has all commits up to `time`. `position` is the last commit of the
+  /// change feed among them, and `time` is a time of this store, not raised to the floor.
+  package func resumeToken(position: FeedPosition, time: SnapshotVersion) -> [UInt8] {
+    let record = record.withLock { $0 }
+    return ResumeToken(store: store.storeID, life: record.number, position: position, time: time)
+      .bytes(record.key)
+  }
+
+  /// Checks a token that a client sent. May begin a new life, and then returns `otherLife`.
+  package func check(_ token: [UInt8]) throws(DocumentStoreError) -> TokenCheck {
+    guard let (token, mac) = ResumeToken.parse(token) else { return .invalid }
+    let record = record.withLock { $0 }
+    guard token.isAuthentic(mac, record.key) else {
+      return token.store == store.storeID ? .invalid : .otherDatabase
+    }
+    if token.store == store.storeID, token.life == record.number {
+      if try hasReached(token.position, token.time) { return .here(token.position, token.time) }
+    } else if let floor = record.floor, token.time <= floor {
+      return .otherLife
+    }
+    try begin(after: token.time, unless: record.number)
+    return .otherLife
+  }
+
+  /// Whether the commit at a position is not later than a time, and the next commit is.
+  private func hasReached(
+    _ position: FeedPosition, _ time: SnapshotVersion
+  ) throws(DocumentStoreError) -> Bool {
+    let last = store.lastCommitTime.map { SnapshotVersion($0) } ?? .none
+    guard time <= last, position <= (try store.feedRange()).newest else { return false }
+    if let commit = try store.feedTime(at: position), SnapshotVersion(commit) > time { return false }
+    guard position.value < .max, let next = try store.feedTime(at: FeedPosition(position.value + 1)) else {
+      return true
+    }
+    return SnapshotVersion(next) > time
+  }
+
+  // MARK: Registration tokens
+
+  /// The meaning of a run's registration token for this store.
+  enum RegistrationCheck: Equatable {
+    /// The run was registered with this store at this time.
+    case registered(SnapshotVersion)
+    /// The run was registered after the state to which the store was set back, so that all of its batches
+    /// are lost with the later states.
+    case lost
+    /// The token is from another database, damaged or forged.
+    case unknown
+  }
+
+  func registrationToken(of run: RunName, at time: SnapshotVersion) -> [UInt8] {
+    let key = record.withLock { $0.key }
+    return RegistrationToken(store: store.storeID, time: time).bytes(run, key)
+  }
+
+  /// Checks the token of a run. May begin a new life.
+  func check(_ token: [UInt8], of run: RunName) throws(DocumentStoreError) -> RegistrationCheck {
+    let record = record.withLock { $0 }
+    guard let (token, mac) = RegistrationToken.parse(token), token.isAuthentic(mac, run, record.key) else {
+      return .unknown
+    }
+    let last = store.lastCommitTime.map { SnapshotVersion($0) } ?? .none
+    if token.time > last {
+      try begin(after: token.time, unless: record.number)
+      return .lost
+    }
+    return record.lost.contains { $0.contains(token.time) } ? .lost : .registered(token.time)
+  }
+
+  // MARK: Set back
+
+  /// Begins a new life whose floor is later than `time`, which is a time that the store had reached before it
+  /// was set back. Does nothing if another thread has begun a new life after the one with this number.
+  private func begin(
+    after time: SnapshotVersion, unless number: UInt64? = nil
+  ) throws(DocumentStoreError) {
+    let isNew = try beginning.withLock { _ throws(DocumentStoreError) in
+      let old = record.withLock { $0 }
+      guard number == nil || number == old.number else { return false }
+      let now = SnapshotVersion(microseconds: store.clock.wallMicroseconds())
+      let through = max(now, time)
+      // From here on, commits are later than `through`. Those that the store has are not later than `after`.
+      let after = SnapshotVersion(store.raiseCommitTime(to: through.timestamp))
+      var next = old.next(
+        number: store.bytes.platform.random.randomID().low, store: store.storeID,
+        lost: LifeRecord.Lost(after: after, through: max(through, after)))
+      next.floor = SnapshotVersion(
+        try store.commit([
+          .set(
+            LifeRecord.path, next.fields,
+            transforms: [FieldTransform(LifeRecord.floorField, .serverTimestamp)])
+        ]))
+      record.withLock { [next] in $0 = next }
+      return true
+    }
+    guard isNew else { return }
+    for observer in observers.withLock({ $0 }) { observer() }
+  }
+}
