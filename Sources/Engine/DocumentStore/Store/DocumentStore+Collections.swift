@@ -43,6 +43,53 @@ extension DocumentStore {
     return found
   }
 
+  /// The ids of the collections directly below a document, or of the root collections, in order. A collection
+  /// without documents counts if a document is below it at any depth. The document need not exist.
+  package func collectionIDs(below document: DocumentPath?) throws(DocumentStoreError) -> [String] {
+    let parent = document?.segments ?? []
+    var ids: Set<String> = []
+    for group in try collectionGroups() {
+      try addCollections(below: parent, withDocumentsOf: group, to: &ids)
+    }
+    return ids.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  /// Adds the collections below a path that contain documents of a collection group. Each of them takes one
+  /// seek in the index of names.
+  private func addCollections(
+    below parent: [String], withDocumentsOf group: String, to ids: inout Set<String>
+  ) throws(DocumentStoreError) {
+    var start = NameKey.prefix(group: group)
+    for segment in parent { DocumentKey.append(segment, to: &start) }
+    let (snapshot, names) = try snapshotWithNames()
+    let pooled = snapshot.takeBuffer()
+    defer { snapshot.recycle(pooled) }
+    var cursor = try names.cursor()
+    try cursor.seekForward(to: StoredKey.start(of: start))
+    while try cursor.next() {
+      let exists = try translatingErrors { () throws(ByteStoreError) in
+        try snapshot.read(cursor.ordinal, into: &pooled.buffer)
+      }
+      guard exists,
+        let path = pooled.buffer.withEntry({ key, _ in DocumentKey.decode([UInt8](copying: key)) })
+      else { continue }
+      guard path.collectionID.isSameUTF8(as: group), path.segments.count >= parent.count + 2,
+        path.segments.prefix(parent.count).elementsEqual(parent, by: { $0.isSameUTF8(as: $1) })
+      else {
+        // Names that are longer than a stored key are not in order, so all of them are visited.
+        guard start.count > StoredKey.keptBytes, path.collectionID.isSameUTF8(as: group) else { return }
+        continue
+      }
+      let id = path.segments[parent.count]
+      if (try? CollectionPath([id])) != nil { ids.insert(id) }
+      var last = start
+      DocumentKey.append(id, to: &last)
+      guard last.count <= StoredKey.keptBytes else { continue }
+      guard let behind = last.prefixSuccessor else { return }
+      try cursor.seekForward(to: behind)
+    }
+  }
+
   func snapshotWithNames() throws(DocumentStoreError) -> (Snapshot, OrderedIndex) {
     while true {
       let (snapshot, names) = try byteSnapshot { [indexes] in indexes.state.withLock { $0.names?.tree } }

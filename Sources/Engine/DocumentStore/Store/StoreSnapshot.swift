@@ -88,6 +88,20 @@ public final class StoreSnapshot: Sendable {
     }
   }
 
+  /// The encoded document at a path; nil if it does not exist.
+  package func storedRecord(at path: DocumentPath) throws(DocumentStoreError) -> DocumentRecord? {
+    let snapshot = try opened().snapshot
+    let record = try translatingErrors { () throws(ByteStoreError) in
+      try snapshot.value(for: DocumentKey.encode(path))
+    }
+    guard let record else { return nil }
+    do throws(RecordError) {
+      return try DocumentRecord(path: path, record: record, shapes: store.indexes.shapes.table)
+    } catch {
+      throw DocumentStoreError(error, at: path, in: store.path)
+    }
+  }
+
   /// The position of the change feed's last commit that the snapshot includes.
   package func feedPosition() throws(DocumentStoreError) -> FeedPosition {
     let snapshot = try opened().snapshot

@@ -90,6 +90,9 @@ public final class StoreTransaction: Sendable {
 
   private var snapshot: StoreSnapshot { state.withLock { $0.snapshot } }
 
+  /// The time of the last commit that the transaction's reads include; nil if there is none.
+  package var time: StoredTimestamp? { snapshot.time }
+
   private func checkReading() throws(DocumentStoreError) {
     guard state.withLock({ $0.mutations.isEmpty }) else {
       throw .invalidArgument("Firestore transactions require all reads to be executed before all writes")
