@@ -48,7 +48,7 @@ import Testing
 
   /// The record of the batch is a document and must not exceed the limits of a document.
   @Test func aBatchOfTwentyThousandWritesIsAccepted() throws {
-    let server = try LoopbackServer(try DocumentStore.openInMemory())
+    let server = try Authority.of(try DocumentStore.openInMemory())
     let mutations = (0..<20_000).map { Mutation.delete(DocumentPath(unchecked: ["rooms", "\($0)"])) }
     let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(1))
     let write = RemoteWrite(id: id, mutations: mutations, firstOpen: id.batch)

@@ -15,9 +15,9 @@ import Testing
 
   init() throws {
     world = try LoopbackWorld()
-    second = LoopbackRemote(sharing: world.remote, seed: 2, on: world.scheduler) { [log] line in
-      log.withLock { $0.append(line) }
-    }
+    second = LoopbackRemote(
+      authority: try Authority.of(world.authority), seed: 2, on: world.scheduler,
+      log: { [log] line in log.withLock { $0.append(line) } })
   }
 
   private func clientOfSecond() throws -> SyncDriver {

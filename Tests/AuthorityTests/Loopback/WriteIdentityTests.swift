@@ -72,7 +72,7 @@ import Testing
   /// answer as the document's state, so dependent writes were refused until the watch stream sent another
   /// version.
   @Test(arguments: [true, false]) func theResultOfAPatchWithADroppedOutcomeIsAssumed(isPatch: Bool) throws {
-    let server = try LoopbackServer(try DocumentStore.openInMemory())
+    let server = try Authority.of(try DocumentStore.openInMemory())
     func write(_ batch: Int64, _ mutation: Mutation) -> RemoteWrite {
       let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(batch))
       return RemoteWrite(id: id, mutations: [mutation], firstOpen: BatchID(batch))
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test func rulesAreNotAppliedAgainToAnAcceptedBatch() throws {
-    let server = try LoopbackServer(try DocumentStore.openInMemory())
+    let server = try Authority.of(try DocumentStore.openInMemory())
     let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(1))
     let write = RemoteWrite(id: id, mutations: [increment(counter)], firstOpen: BatchID(1))
     _ = try server.take(write, as: nil)

@@ -8,18 +8,18 @@ final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
   typealias Answer = Result<Value, RemoteError>
 
   private let remote: LoopbackRemote
-  private let body: @Sendable (LoopbackServer) throws(RemoteError) -> Value
+  private let body: @Sendable (Authority) throws(RemoteError) -> Value
   private let handler: @Sendable (Answer) -> Void
   /// The error that the caller receives if the answer is lost.
   private let lossOfAnswer: RemoteError
   private var number: Int?
-  private var server: LoopbackServer?
+  private var authority: Authority?
   private var hasArrived = false
   private var isOver = false
 
   init(
     _ remote: LoopbackRemote, lossOfAnswer: RemoteError,
-    _ body: @escaping @Sendable (LoopbackServer) throws(RemoteError) -> Value,
+    _ body: @escaping @Sendable (Authority) throws(RemoteError) -> Value,
     _ handler: @escaping @Sendable (Answer) -> Void
   ) {
     self.remote = remote
@@ -28,9 +28,9 @@ final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
     self.handler = handler
   }
 
-  func start(_ number: Int, _ server: LoopbackServer) {
+  func start(_ number: Int, _ authority: Authority) {
     self.number = number
-    self.server = server
+    self.authority = authority
     send { [self] in take() }
   }
 
@@ -43,8 +43,8 @@ final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
   }
 
   private func take() {
-    guard !isOver, let server else { return }
-    let answer = Answer { () throws(RemoteError) in try body(server) }
+    guard !isOver, let authority else { return }
+    let answer = Answer { () throws(RemoteError) in try body(authority) }
     hasArrived = true
     send { [self] in deliver(answer) }
   }
@@ -67,7 +67,7 @@ final class LoopbackCall<Value: Sendable>: @unchecked Sendable {
 
   private func end() {
     isOver = true
-    server = nil
+    authority = nil
     if let number { remote.forgetCall(number) }
   }
 }

@@ -4,14 +4,22 @@ internal import ByteStore
 public import DocumentStore
 public import OfflineSync
 
-/// A remote in this process whose authority is an ordinary database. Direct commits to that database
-/// reach all clients after `refresh()`, or with the next write of a client.
+/// A remote in this process whose authority is an ordinary database. Commits to that database reach all
+/// clients, whether clients or the app make them. Several remotes can have one authority.
+///
+/// ```swift
+/// import DocumentStore
+///
+/// let store = try DocumentStore.openInMemory()
+/// let phone = try LoopbackRemote(authority: store)
+/// let tablet = try LoopbackRemote(authority: store)
+/// ```
 public final class LoopbackRemote: Remote, @unchecked Sendable {
   // The conformance is unchecked, because all mutable state is only accessed on the scheduler, which is
   // serial.
-  static let name = "projects/loopback/databases/(default)/documents"
+  static let name = Authority.documentsName
 
-  private let server: LoopbackServer
+  private let authority: Authority
   let scheduler: any SyncScheduler
   private var faults: LoopbackFaults
   private var rng: SplitMix64
@@ -24,38 +32,39 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   /// Actions that end the calls in transit with an error.
   private var calls: [Int: () -> Void] = [:]
   private var lastNumber = 0
-  private var isDeliveryScheduled = false
   /// Receives a line for each thing that happens to a connection or a message.
   private let log: (@Sendable (String) -> Void)?
 
-  /// Creates a remote. `seed` determines which faults occur.
+  /// Creates a remote to the authority of a store. `seed` determines which faults occur. Throws the errors of
+  /// `Authority.of`.
   public convenience init(
     authority store: DocumentStore, faults: LoopbackFaults = LoopbackFaults(), seed: UInt64 = 0
   ) throws(DocumentStoreError) {
-    try self.init(
-      authority: store, faults: faults, seed: seed, on: QueueScheduler(label: "dugout.loopback"))
+    self.init(authority: try Authority.of(store), faults: faults, seed: seed)
   }
 
-  package init(
+  /// Creates a remote to an authority. `seed` determines which faults occur.
+  public convenience init(
+    authority: Authority, faults: LoopbackFaults = LoopbackFaults(), seed: UInt64 = 0
+  ) {
+    self.init(
+      authority: authority, faults: faults, seed: seed, on: QueueScheduler(label: "dugout.loopback"))
+  }
+
+  package convenience init(
     authority store: DocumentStore, faults: LoopbackFaults, seed: UInt64, on scheduler: any SyncScheduler
   ) throws(DocumentStoreError) {
-    server = try LoopbackServer(store)
-    self.scheduler = scheduler
-    self.faults = faults
-    rng = SplitMix64(seed: seed)
-    callRNG = SplitMix64(seed: ~seed)
-    log = nil
+    self.init(authority: try Authority.of(store), faults: faults, seed: seed, on: scheduler)
   }
 
-  /// Creates another way to the authority of `other`, with its own faults and connections. Clients of both
-  /// remotes are notified of each other's writes. `scheduler` must be serial together with that of `other`.
+  /// In a simulation, the schedulers of all remotes to one authority must be serial together.
   package init(
-    sharing other: LoopbackRemote, seed: UInt64, on scheduler: any SyncScheduler,
-    log: @escaping @Sendable (String) -> Void
+    authority: Authority, faults: LoopbackFaults = LoopbackFaults(), seed: UInt64,
+    on scheduler: any SyncScheduler, log: (@Sendable (String) -> Void)? = nil
   ) {
-    server = other.server
+    self.authority = authority
     self.scheduler = scheduler
-    faults = LoopbackFaults()
+    self.faults = faults
     rng = SplitMix64(seed: seed)
     callRNG = SplitMix64(seed: ~seed)
     self.log = log
@@ -74,15 +83,11 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
       self.isReachable = isReachable
       note(isReachable ? "is connected" : "is cut off")
       guard !isReachable else { return }
-      breakWatchStreams()
+      // In a fixed order, because breaking a stream consumes random numbers.
+      for (_, end) in watchEnds.sorted(by: { $0.key < $1.key }) { end.breakConnection() }
       for (_, end) in writeEnds.sorted(by: { $0.key < $1.key }) { end.breakConnection() }
       for (_, breakConnection) in calls.sorted(by: { $0.key < $1.key }) { breakConnection() }
     }
-  }
-
-  /// Breaks streams in a fixed order, because breaking a stream consumes random numbers.
-  private func breakWatchStreams() {
-    for (_, end) in watchEnds.sorted(by: { $0.key < $1.key }) { end.breakConnection() }
   }
 
   /// Changes the faults from now on.
@@ -91,11 +96,12 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   /// Whether the authority is reachable. Called on the scheduler.
   package var canReachAuthority: Bool { isReachable }
 
-  /// Changes the rules of the authority from now on.
-  public func setRules(_ rules: LoopbackRules) { scheduler.run { [self] in server.rules = rules } }
+  /// Changes the rules of the authority from now on, also for its other remotes.
+  public func setRules(_ rules: LoopbackRules) { scheduler.run { [self] in authority.setRules(rules) } }
 
-  /// Delivers commits that were made directly to the authority.
-  public func refresh() { scheduler.run { [self] in deliverChanges() } }
+  /// Tells all clients of the authority its present time, even if nothing has changed for them. Changes
+  /// reach them without it.
+  public func refresh() { scheduler.run { [self] in authority.tellTime() } }
 
   // MARK: The protocol
 
@@ -119,17 +125,15 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     at paths: [DocumentPath], as user: String?,
     _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
   ) {
-    ask(answer) { server throws(RemoteError) in try server.documents(at: paths, as: user) }
+    ask(answer) { authority throws(RemoteError) in try authority.documents(at: paths, as: user) }
   }
 
   public func commit(
     _ mutations: [Mutation], as user: String?,
     _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
   ) {
-    ask(answer, lossOfAnswer: .unanswered) { [self] server throws(RemoteError) in
-      let version = try server.commit(mutations, as: user)
-      scheduleDelivery()
-      return version
+    ask(answer, lossOfAnswer: .unanswered) { authority throws(RemoteError) in
+      try authority.commit(mutations, as: user).version
     }
   }
 
@@ -137,15 +141,15 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
     _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void
   ) {
-    ask(answer) { server throws(RemoteError) in
-      try server.aggregate(aggregates, over: query, as: user)
+    ask(answer) { authority throws(RemoteError) in
+      try authority.aggregate(aggregates, over: query, as: user)
     }
   }
 
   private func ask<Value: Sendable>(
     _ answer: @escaping @Sendable (Result<Value, RemoteError>) -> Void,
     lossOfAnswer: RemoteError = LoopbackRemote.unreachable,
-    _ body: @escaping @Sendable (LoopbackServer) throws(RemoteError) -> Value
+    _ body: @escaping @Sendable (Authority) throws(RemoteError) -> Value
   ) {
     let call = LoopbackCall(self, lossOfAnswer: lossOfAnswer, body, answer)
     scheduler.run { [self] in open(call) }
@@ -160,7 +164,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     guard isReachable else { return end.refuse() }
     lastNumber += 1
     watchEnds[lastNumber] = end
-    end.start(lastNumber, server)
+    end.start(lastNumber, authority)
   }
 
   private func open(_ end: LoopbackWriteStream) {
@@ -168,14 +172,14 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
     guard isReachable else { return end.refuse() }
     lastNumber += 1
     writeEnds[lastNumber] = end
-    end.start(lastNumber, server)
+    end.start(lastNumber, authority)
   }
 
   private func open<Value>(_ call: LoopbackCall<Value>) {
     guard isReachable else { return call.breakConnection() }
     lastNumber += 1
     calls[lastNumber] = { call.breakConnection() }
-    call.start(lastNumber, server)
+    call.start(lastNumber, authority)
   }
 
   func forgetWatch(_ number: Int) { watchEnds[number] = nil }
@@ -183,21 +187,6 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
   func forgetWrite(_ number: Int) { writeEnds[number] = nil }
 
   func forgetCall(_ number: Int) { calls[number] = nil }
-
-  /// Schedules one delivery that runs after the current operation and delivers all changes until then.
-  func scheduleDelivery() {
-    guard !isDeliveryScheduled else { return }
-    isDeliveryScheduled = true
-    scheduler.run { [self] in
-      isDeliveryScheduled = false
-      deliverChanges()
-    }
-  }
-
-  private func deliverChanges() {
-    // Clients see a failed authority store as a broken connection.
-    do throws(DocumentStoreError) { try server.catchUp() } catch { breakWatchStreams() }
-  }
 
   /// Returns a random latency. Called on the scheduler alone.
   func latency() -> Int64 { latency(&rng) }

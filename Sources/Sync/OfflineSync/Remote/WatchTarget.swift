@@ -30,6 +30,10 @@ public struct WatchTarget: Sendable, Equatable {
   /// The number of documents that the client has; used together with a token. If the remote's own count
   /// differs, the remote sends an existence filter.
   public var expectedCount: Int?
+  /// The documents to watch. If there are any, the target is these documents, and `query` has no effect.
+  public var documents: [DocumentPath] = []
+  /// Whether the remote removes the target as soon as the client has received all of it.
+  public var once = false
 
   /// Creates a request to watch a query.
   public init(

@@ -21,15 +21,15 @@ public final class TestAuthority: Sendable {
   private static let user = "dugout.testing.authority"
 
   let store: DocumentStore
-  let root: LoopbackRemote
+  let internalAuthority: Authority
   private let client: TestClient
 
   init(in world: WorldScheduler, log: @escaping @Sendable (String, String) -> Void) throws {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     store = try DocumentStore.open("/authority", options: options, platform: .simulated(in: world))
-    root = try LoopbackRemote(authority: store, faults: LoopbackFaults(), seed: 0, on: world)
-    let connection = TestConnection(to: root, seed: 0, in: world) { log("authority", $0) }
+    internalAuthority = try Authority.of(store)
+    let connection = TestConnection(to: internalAuthority, seed: 0, in: world) { log("authority", $0) }
     client = TestClient("authority", user: Self.user, connection: connection, in: world) { _ in }
   }
 
@@ -43,14 +43,14 @@ public final class TestAuthority: Sendable {
   /// Refuses the writes for which `isRefused` returns true, with the error `permissionDenied`. A batch is
   /// refused as a whole. Replaces the rule that was set before. Writes of `firestore` are never refused.
   public func refuseWrites(where isRefused: @escaping @Sendable (TestWrite) -> Bool) {
-    var rules = LoopbackRules()
+    var rules = AuthorityRules()
     rules.mayWrite = { user, mutations in
       guard user != Self.user, mutations.contains(where: { isRefused(TestWrite($0, user)) }) else {
         return nil
       }
       return RemoteError(.permissionDenied, "The authority of the test refuses this write.")
     }
-    root.setRules(rules)
+    internalAuthority.setRules(rules)
   }
 
   /// Returns the documents that the authority has in a collection.

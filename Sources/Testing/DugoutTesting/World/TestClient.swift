@@ -14,10 +14,11 @@ struct TestConnection: Sendable {
   let lane: NetworkLane
 
   init(
-    to root: LoopbackRemote, seed: UInt64, in world: WorldScheduler, log: @escaping @Sendable (String) -> Void
+    to authority: Authority, seed: UInt64, in world: WorldScheduler,
+    log: @escaping @Sendable (String) -> Void
   ) {
     lane = NetworkLane(world)
-    remote = LoopbackRemote(sharing: root, seed: seed, on: lane, log: log)
+    remote = LoopbackRemote(authority: authority, seed: seed, on: lane, log: log)
   }
 }
 

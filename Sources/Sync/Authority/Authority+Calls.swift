@@ -1,0 +1,95 @@
+// The calls of clients outside the streams.
+
+package import DocumentStore
+package import OfflineSync
+
+extension Authority {
+  /// Reads documents from one moment.
+  package func documents(
+    at paths: [DocumentPath], as user: String?
+  ) throws(RemoteError) -> [RemoteDocument] {
+    for path in paths { try checkRead(StructuredQuery(.document(path)), as: user) }
+    let moment = try backend.moment(.now)
+    defer { moment.close() }
+    return zip(paths, try moment.documents(at: paths)).map { path, record in
+      var document =
+        record.map { RemoteDocument($0.document) } ?? RemoteDocument(path, nil, version: moment.version)
+      document.version = life.told(document.version)
+      return document
+    }
+  }
+
+  /// Computes aggregates over the result of a query.
+  package func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?
+  ) throws(RemoteError) -> [StoredValue] {
+    try checkRead(query, as: user)
+    let moment = try backend.moment(.now)
+    defer { moment.close() }
+    return try moment.aggregate(aggregates, over: query)
+  }
+
+  /// Commits writes. Repeated calls commit repeatedly, because these writes have no batch number to
+  /// recognise them by.
+  package func commit(
+    _ mutations: [Mutation], as user: String?
+  ) throws(RemoteError) -> (version: SnapshotVersion, results: [WriteResult]) {
+    try checkWrite(mutations, as: user)
+    let outcome = try backend.commit(BackendCommit(mutations))
+    tellTime()
+    return (life.told(SnapshotVersion(outcome.time)), results(of: outcome))
+  }
+
+  /// Applies a batch of a client's queue once, however often it arrives, and returns its outcome. Returns nil
+  /// if a guard does not hold.
+  package func take(
+    _ write: RemoteWrite, as user: String?
+  ) throws(RemoteError) -> (version: SnapshotVersion, results: [WriteResult])? {
+    let taken = try ledger.take(write, as: user)
+    tellTime()
+    return taken
+  }
+
+  /// The results of a commit as a client is told them.
+  package func results(of outcome: CommitOutcome) -> [WriteResult] {
+    outcome.writes.map { write in
+      WriteResult(
+        version: write.updateTime.map { life.told(SnapshotVersion($0)) } ?? .none,
+        transformResults: write.transformResults,
+        versionBefore: write.previousUpdateTime.map { life.told(SnapshotVersion($0)) } ?? SnapshotVersion.none
+      )
+    }
+  }
+
+  // MARK: Rules
+
+  /// Throws unless the user may read the result of a query. The documents of the store itself are not for
+  /// clients.
+  package func checkRead(_ query: StructuredQuery, as user: String?) throws(RemoteError) {
+    do throws(PathError) { try query.scope.check() } catch {
+      throw RemoteError(.invalidArgument, error.description)
+    }
+    if let refusal = rules.mayRead?(user, query) { throw refusal }
+  }
+
+  /// Throws unless the user may make the writes.
+  package func checkWrite(_ mutations: [Mutation], as user: String?) throws(RemoteError) {
+    for mutation in mutations {
+      do throws(PathError) { try mutation.path.check() } catch {
+        throw RemoteError(.invalidArgument, error.description)
+      }
+    }
+    if let refusal = rules.mayWrite?(user, mutations) { throw refusal }
+  }
+}
+
+extension StructuredQuery.Scope {
+  /// Throws unless the scope is one of users' documents.
+  fileprivate func check() throws(PathError) {
+    switch self {
+    case .document(let path): try path.check()
+    case .collection(let path): try path.check()
+    case .collectionGroup(let id): _ = try CollectionPath([id])
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// The interface to the documents of an authority. Everything above it is written once for all backends.
+//
+// The interface is crossed once per request: a request for many documents is one call.
+
+package import ByteStore
+package import DocumentStore
+package import OfflineSync
+
+/// The documents of an authority: a store of this process, or a database elsewhere. Usable from any thread.
+package protocol DocumentBackend: AnyObject, Sendable {
+  var identity: BackendIdentity { get }
+
+  /// Opens a consistent view of all documents. The caller closes it.
+  func moment(_ when: ReadMoment) throws(RemoteError) -> any BackendMoment
+
+  /// Begins a transaction on a consistent view. The caller commits it, or ends it.
+  func transaction() throws(RemoteError) -> any BackendTransaction
+
+  /// Commits, and returns when the commit is durable and visible.
+  func commit(_ commit: BackendCommit) throws(RemoteError) -> CommitOutcome
+
+  /// Starts a commit, and calls `done` later on another thread. Commits are applied in the order of the
+  /// calls. Refused with `resourceExhausted` while commits wait for too long.
+  func commit(
+    _ commit: BackendCommit, _ done: @escaping @Sendable (Result<CommitOutcome, RemoteError>) -> Void)
+
+  /// Follows queries for one consumer. `enqueue` must run its blocks one at a time and in order; `handler` is
+  /// called in such blocks.
+  func follow(
+    enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    handler: @escaping @Sendable (LiveMoment) -> Void
+  ) -> any Following
+
+  /// Returns the commits after a mark, oldest first; nil if they are not kept any more, or if the mark is
+  /// not in the history of this backend.
+  func changes(after mark: BackendMark, max: Int) throws(RemoteError) -> BackendChanges?
+
+  /// Returns the ids of the collections directly below a document, or of the root collections, in order. A
+  /// collection without documents is listed if a document is below it at any depth.
+  func collections(below: DocumentPath?, after: String?, max: Int) throws(RemoteError) -> [String]
+}
+
+/// Distinguishes backends. A backend keeps its identity when it is copied or restored.
+package struct BackendIdentity: Hashable, Sendable {
+  package let id: RandomID
+
+  package init(_ id: RandomID) { self.id = id }
+}
+
+/// The point in time that a read asks for.
+package enum ReadMoment: Sendable, Hashable {
+  /// After all commits so far.
+  case now
+  /// After all commits up to this time.
+  case at(SnapshotVersion)
+}
+
+/// The live queries of one consumer: `LiveStream` for any backend.
+package protocol Following: AnyObject, Sendable {
+  /// Adds a query. The first moment that has `id` has its whole result. The call may build an index.
+  func listen(_ id: Int32, to query: StructuredQuery) throws(RemoteError)
+
+  /// Removes a query. From the return on, no moment has `id`.
+  func remove(_ id: Int32)
+
+  /// Asks for a moment even if nothing has changed.
+  func advance()
+
+  /// Ends all queries. No moment follows.
+  func close()
+}

@@ -1,0 +1,53 @@
+// How a session sends a moment.
+
+internal import ByteStore
+internal import DocumentStore
+internal import OfflineSync
+
+extension WatchSession {
+  /// Sends the messages that wait. Called in blocks of `enqueue`.
+  func flush() { for message in state.withLock({ $0.flush() }) { send(message) } }
+
+  /// Sends a moment. Called in blocks of `enqueue`.
+  func deliver(_ moment: LiveMoment) {
+    guard let news = state.withLock({ $0.take(moment) }) else { return }
+    for message in news.outbox { send(message) }
+    let version = moment.time.map { SnapshotVersion($0) } ?? .first
+    let mayRead = { [authority, user = consumer.user] path in authority.rules.mayRead(path, as: user) }
+    var changes = MomentChanges(at: version, mayRead: mayRead)
+    for (change, target) in news.changes { changes.add(change, in: target) }
+    changes.forEachMessage { send($0) }
+    let token = authority.life.resumeToken(position: moment.position ?? .start, time: version)
+    let context = Resumption.Context(
+      backend: authority.backend, mayRead: mayRead, position: moment.position, version: version)
+    for (target, present) in news.complete {
+      let answer = TargetAnswer(
+        target: target, present: present, context: context, documentsName: consumer.documentsName,
+        token: token)
+      answer.forEachMessage { send($0) }
+    }
+    let isNews = !news.changes.isEmpty || !news.complete.isEmpty
+    sendTime(authority.life.told(version), token, isNews: isNews)
+    for (target, _) in news.complete where target.request.once { unwatch(target.id) }
+    for (target, error) in news.failures { didFail(target, RemoteError(error)) }
+  }
+
+  /// Tells the client that it has everything up to a time, unless it knows.
+  private func sendTime(_ version: SnapshotVersion, _ token: [UInt8], isNews: Bool) {
+    let time: SnapshotVersion? = state.withLock { state in
+      guard state.hasSentTargets, isNews || version > state.sentVersion else { return nil }
+      state.sentVersion = max(state.sentVersion, version)
+      return state.sentVersion
+    }
+    if let time { consumer.send(.target(.noChange, [], resumeToken: token), time) }
+  }
+
+  private func send(_ message: WatchChange) {
+    guard case .document(let path, let document?, let updated, let removed) = message else {
+      return consumer.send(message, .none)
+    }
+    var told = document
+    told.version = authority.life.told(document.version)
+    consumer.send(.document(path, told, updated: updated, removed: removed), .none)
+  }
+}

@@ -1,0 +1,132 @@
+// The targets of a session, and the messages that wait to be sent.
+
+internal import DocumentStore
+internal import OfflineSync
+
+extension WatchSession {
+  struct State {
+    /// A request has at most two messages as its answer, so this many requests can wait.
+    private static let outboxMax = 1000
+
+    private var targets: [TargetID: WatchedTarget] = [:]
+    private var targetsOfQueries: [Int32: TargetID] = [:]
+    private var lastQueryID: Int32 = 0
+    private var outbox: [WatchChange] = []
+    /// Whether a block is enqueued that sends the outbox.
+    private var isFlushQueued = false
+    private(set) var isClosed = false
+    /// The time up to which the client has everything.
+    var sentVersion = SnapshotVersion.none
+
+    /// Whether there is a target whose state the client has.
+    var hasSentTargets: Bool { targets.values.contains(where: \.isSent) }
+
+    func has(_ target: WatchedTarget) -> Bool { targets[target.id]?.queryIDs == target.queryIDs }
+
+    // MARK: Targets
+
+    /// Adds a target. Returns nil if the session is closed.
+    mutating func add(
+      _ request: WatchTarget, _ token: AuthorityLife.TokenCheck?
+    ) throws(RemoteError) -> WatchedTarget? {
+      guard !isClosed else { return nil }
+      guard targets[request.id] == nil else {
+        throw RemoteError(.invalidArgument, "The stream already has a target with the id \(request.id).")
+      }
+      guard targets.count < WatchSession.targetsMax else {
+        throw RemoteError(
+          .resourceExhausted, "A stream has at most \(WatchSession.targetsMax) targets.")
+      }
+      var request = request
+      if request.id.value == 0 { request.id = freeID }
+      let target = WatchedTarget(request, token, firstQueryID: nextQueryIDs())
+      targets[request.id] = target
+      for id in target.queryIDs { targetsOfQueries[id] = request.id }
+      return target
+    }
+
+    /// The least id that no target has.
+    private var freeID: TargetID {
+      var id: Int32 = 1
+      while targets[TargetID(id)] != nil { id += 1 }
+      return TargetID(id)
+    }
+
+    /// Reserves ids for all queries of a target. Ids are reused after two billion queries.
+    private mutating func nextQueryIDs() -> Int32 {
+      let count = Int32(WatchedTarget.documentsMax)
+      if lastQueryID > .max - count { lastQueryID = 0 }
+      defer { lastQueryID += count }
+      return lastQueryID + 1
+    }
+
+    mutating func remove(_ id: TargetID) -> WatchedTarget? {
+      guard let target = targets.removeValue(forKey: id) else { return nil }
+      for query in target.queryIDs { targetsOfQueries[query] = nil }
+      return target
+    }
+
+    /// Returns whether the session was open.
+    mutating func close() -> Bool {
+      defer { isClosed = true }
+      targets = [:]
+      targetsOfQueries = [:]
+      outbox = []
+      return !isClosed
+    }
+
+    // MARK: Moments
+
+    /// A moment, as far as it concerns targets that still exist.
+    struct News {
+      var changes: [(change: LiveStreamChange, target: TargetID)] = []
+      /// The targets of which the moment has the whole state for the first time.
+      var complete: [(target: WatchedTarget, present: [StoredDocument])] = []
+      var failures: [(target: TargetID, error: DocumentStoreError)] = []
+      var outbox: [WatchChange] = []
+    }
+
+    /// Takes a moment over. Returns nil if the session is closed.
+    mutating func take(_ moment: LiveMoment) -> News? {
+      guard !isClosed else { return nil }
+      var news = News(outbox: takeOutbox())
+      for (query, result) in moment.queries.sorted(by: { $0.key < $1.key }) {
+        guard let id = targetsOfQueries[query] else { continue }
+        switch result {
+        case .failure(let error): news.failures.append((id, error))
+        case .success(let state):
+          if targets[id]?.isSent == true {
+            news.changes += state.changes.map { ($0, id) }
+          } else if let present = targets[id]?.add(state, of: query), let target = targets[id] {
+            news.complete.append((target, present))
+          }
+        }
+      }
+      news.complete.sort { $0.target.id < $1.target.id }
+      return news
+    }
+
+    // MARK: Outbox
+
+    enum Put { case isNew, isQueued, isFull }
+
+    mutating func put(_ messages: [WatchChange]) -> Put {
+      guard !isClosed else { return .isQueued }
+      guard outbox.count < Self.outboxMax else { return .isFull }
+      outbox += messages
+      defer { isFlushQueued = true }
+      return isFlushQueued ? .isQueued : .isNew
+    }
+
+    /// Takes the messages of the outbox when the block that sends them runs.
+    mutating func flush() -> [WatchChange] {
+      isFlushQueued = false
+      return takeOutbox()
+    }
+
+    private mutating func takeOutbox() -> [WatchChange] {
+      defer { outbox = [] }
+      return outbox
+    }
+  }
+}

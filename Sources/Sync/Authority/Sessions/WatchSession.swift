@@ -1,0 +1,162 @@
+// The other end of one watch stream: its targets, and the messages about them.
+//
+// Invariants:
+//   - `send` is only called in blocks of `enqueue`, so messages have one order.
+//   - A moment is sent as a whole: changes of documents in targets that were sent before, then the targets
+//     whose state is complete for the first time, and finally `noChange` for all targets, with a token and a
+//     time. These times never decrease.
+//   - A target is added in the moment that has its whole state. Until then, the tokens of other moments
+//     would claim too much for it.
+//   - The answer to a request waits in `outbox`, and is sent before any later moment.
+//   - A slow consumer keeps two states of each query, because the stream replaces moments that wait.
+
+internal import ByteStore
+internal import DocumentStore
+package import OfflineSync
+
+/// A watch stream as an authority sees it. Requests come one at a time, from any thread. Ends with `close`,
+/// or with its last reference.
+package final class WatchSession: Sendable {
+  package typealias Enqueue = @Sendable (@escaping @Sendable () -> Void) -> Void
+
+  /// What a session needs of its consumer: see `Authority.openWatchSession`.
+  struct Consumer: Sendable {
+    var user: String?
+    var documentsName: String
+    var enqueue: Enqueue
+    var send: @Sendable (WatchChange, SnapshotVersion) -> Void
+    var ended: @Sendable (RemoteError) -> Void
+  }
+
+  /// The maximum number of targets of one session.
+  package static let targetsMax = 100
+
+  let authority: Authority
+  let consumer: Consumer
+  let state = Locked(State())
+  /// Ends with the session, which it does not retain.
+  private let following: any Following
+
+  init(_ authority: Authority, _ consumer: Consumer) {
+    self.authority = authority
+    self.consumer = consumer
+    let session = Weak()
+    following = authority.backend.follow(enqueue: consumer.enqueue) { moment in
+      session.value?.deliver(moment)
+    }
+    session.value = self
+  }
+
+  deinit { following.close() }
+
+  private final class Weak: @unchecked Sendable {
+    // The conformance is unchecked, because the reference is set before the stream has a query, and not
+    // again.
+    weak var value: WatchSession?
+  }
+
+  // MARK: Requests
+
+  /// Starts watching a target. A refusal is sent as a removal with a cause.
+  package func watch(_ request: WatchTarget) {
+    let refusal: RemoteError?
+    var target: WatchedTarget?
+    do throws(RemoteError) {
+      let token = try check(request)
+      target = try state.withLock { state throws(RemoteError) in try state.add(request, token) }
+      refusal = nil
+    } catch {
+      refusal = error
+    }
+    if let refusal { return refuse(request.id, refusal) }
+    guard let target else { return }
+    do throws(RemoteError) {
+      for (id, query) in zip(target.queryIDs, target.queries) { try following.listen(id, to: query) }
+    } catch {
+      didFail(target.id, error)
+    }
+    // The target may have been removed, and the session closed, before its queries were added.
+    guard state.withLock({ $0.has(target) }) else { return remove(target) }
+  }
+
+  /// Stops watching a target. Unknown targets are ignored.
+  package func unwatch(_ id: TargetID) {
+    guard let target = state.withLock({ $0.remove(id) }) else { return }
+    remove(target)
+    // A request is answered before the removal, because clients count the answers.
+    put(target.isSent ? [.target(.removed, [id])] : [.target(.added, [id]), .target(.removed, [id])])
+  }
+
+  /// Asks for the present time, even if nothing has changed.
+  package func advance() { following.advance() }
+
+  /// Ends the session. No message is sent after the return, except by a block that is running.
+  package func close() {
+    state.withLock { _ = $0.close() }
+    following.close()
+  }
+
+  /// Ends the session because of the authority.
+  func end(_ error: RemoteError) {
+    guard state.withLock({ $0.close() }) else { return }
+    following.close()
+    consumer.enqueue { [ended = consumer.ended] in ended(error) }
+  }
+
+  // MARK: Refusals
+
+  /// Throws the error with which a request is refused. Returns the meaning of its token.
+  private func check(_ request: WatchTarget) throws(RemoteError) -> AuthorityLife.TokenCheck? {
+    guard request.id.value >= 0 else {
+      throw RemoteError(.invalidArgument, "Target ids are positive: \(request.id).")
+    }
+    guard request.documents.count <= WatchedTarget.documentsMax else {
+      throw RemoteError(
+        .invalidArgument, "A target has at most \(WatchedTarget.documentsMax) documents.")
+    }
+    for query in WatchedTarget.queries(of: request) { try authority.checkRead(query, as: consumer.user) }
+    guard !request.resumeToken.isEmpty else { return nil }
+    let token = try authority.check(request.resumeToken)
+    guard token != .invalid else {
+      throw RemoteError(.invalidArgument, "The resume token of target \(request.id) is invalid.")
+    }
+    return token
+  }
+
+  /// Answers a request with a removal. A target with the same id ends, too, because the client cannot tell
+  /// the two apart.
+  private func refuse(_ id: TargetID, _ error: RemoteError) {
+    if let target = state.withLock({ $0.remove(id) }) { remove(target) }
+    put([.target(.removed, [id], cause: error)])
+  }
+
+  /// Handles the failure of a target's query.
+  func didFail(_ id: TargetID, _ error: RemoteError) {
+    guard error.code.endsTarget else { return end(error) }
+    refuse(id, error)
+  }
+
+  private func remove(_ target: WatchedTarget) { for id in target.queryIDs { following.remove(id) } }
+
+  /// Puts messages into the outbox.
+  private func put(_ messages: [WatchChange]) {
+    switch state.withLock({ $0.put(messages) }) {
+    case .isQueued: break
+    case .isNew: consumer.enqueue { [weak self] in self?.flush() }
+    case .isFull:
+      end(RemoteError(.resourceExhausted, "The stream has too many requests whose answers wait."))
+    }
+  }
+}
+
+extension RemoteError.Code {
+  /// Whether the error of a query is about the query, and not about the whole database.
+  fileprivate var endsTarget: Bool {
+    switch self {
+    case .invalidArgument, .failedPrecondition, .resourceExhausted, .permissionDenied, .notFound,
+      .outOfRange, .unimplemented, .alreadyExists, .aborted:
+      true
+    case .cancelled, .unknown, .deadlineExceeded, .internal, .unavailable, .dataLoss, .unauthenticated: false
+    }
+  }
+}

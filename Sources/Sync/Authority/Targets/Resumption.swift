@@ -1,0 +1,113 @@
+// What a client is sent that resumes a target from a token.
+//
+//   1. the feed has all changes since the token       these changes
+//   2. the client tells how many documents it has     the documents with later update times, and a filter
+//   3. otherwise                                      everything, after a reset
+//
+// In cases 1 and 2, an existence filter lets the client find the documents that it has too many. It is sent
+// unless the changes alone explain how the number of documents has become what it is. A target with a limit
+// is always case 3: a document that enters such a target need not have changed.
+
+internal import DocumentStore
+internal import OfflineSync
+
+struct Resumption {
+  /// The documents that the client does not have in this state, and documents that have left the target. The
+  /// latter have no content if the user may not read them any more.
+  private(set) var documents: [(path: DocumentPath, document: RemoteDocument?, isIn: Bool)] = []
+  private(set) var needsFilter = false
+
+  /// The parts of a session that a resumption reads.
+  struct Context {
+    let backend: any DocumentBackend
+    let mayRead: (DocumentPath) -> Bool
+    /// The position and time of the moment to resume to.
+    let position: FeedPosition?
+    let version: SnapshotVersion
+  }
+
+  /// Returns nil in case 3. `present` is all documents of the target.
+  init?(of target: WatchedTarget, _ present: [StoredDocument], _ context: Context) {
+    guard case .here(let position, let time)? = target.token, !target.hasLimit, let end = context.position,
+      position <= end
+    else { return nil }
+    let window = try? FeedWindow(
+      of: target, from: BackendMark(position, time), through: end, count: present.count, in: context.backend)
+    if let window {
+      guard add(window, target, present, context) else { return nil }
+    } else {
+      guard target.request.expectedCount != nil else { return nil }
+      for document in present where SnapshotVersion(document.updateTime) > time {
+        documents.append((document.path, RemoteDocument(document), true))
+      }
+      needsFilter = true
+    }
+    documents.sort { left, right in
+      let (first, second) = (left.document?.version ?? .none, right.document?.version ?? .none)
+      return first != second ? first < second : ValueOrder.compare(left.path, right.path) == .before
+    }
+  }
+
+  // MARK: From the feed
+
+  /// Returns false if the changes do not suffice, and the client cannot process a filter.
+  private mutating func add(
+    _ window: FeedWindow, _ target: WatchedTarget, _ present: [StoredDocument], _ context: Context
+  ) -> Bool {
+    // The possible numbers of documents that the client had.
+    var (least, most) = (present.count, present.count)
+    var changed = Set<DocumentPath>()
+    for document in present {
+      guard let entry = window.entries[document.path] else { continue }
+      changed.insert(document.path)
+      documents.append((document.path, RemoteDocument(document), true))
+      // In a target without conditions, the client had each document that existed.
+      if entry.existed != true || !target.isWholeScope { least -= 1 }
+      if entry.existed == false { most -= 1 }
+    }
+    let departures = window.entries.filter { !changed.contains($0.key) && $0.value.existed != false }
+    let contents = Self.contents(of: departures, context) { path in
+      target.isWholeScope || context.mayRead(path)
+    }
+    for (path, entry) in departures {
+      if entry.existed == true, target.isWholeScope { least += 1 }
+      most += 1
+      if let content = contents[path] {
+        documents.append((path, content, false))
+      } else {
+        // The user may not even know that the document exists.
+        needsFilter = true
+      }
+    }
+    guard let expected = target.request.expectedCount else { return !needsFilter }
+    let isExact = target.isWholeScope || window.entries.isEmpty
+    if !isExact || !(least...most).contains(expected) { needsFilter = true }
+    return true
+  }
+
+  /// The states of documents that are not in the target any more, as far as the user may know them. Only
+  /// the feed is known of these documents, so they may never have been in the target.
+  private static func contents(
+    of departures: [DocumentPath: FeedWindow.Entry], _ context: Context, mayKnow: (DocumentPath) -> Bool
+  ) -> [DocumentPath: RemoteDocument] {
+    var contents: [DocumentPath: RemoteDocument] = [:]
+    var unknown: [DocumentPath] = []
+    for (path, entry) in departures where mayKnow(path) {
+      switch entry.last {
+      case .removed: contents[path] = RemoteDocument(path, nil, version: entry.time)
+      case .written(let document): contents[path] = RemoteDocument(document)
+      case .writtenWithMuchElse: unknown.append(path)
+      }
+    }
+    guard !unknown.isEmpty, let moment = try? context.backend.moment(.now) else { return contents }
+    defer { moment.close() }
+    for (path, record) in zip(unknown, (try? moment.documents(at: unknown)) ?? []) {
+      // A state later than the moment could be inconsistent with other documents.
+      guard let document = record?.document, SnapshotVersion(document.updateTime) <= context.version else {
+        continue
+      }
+      contents[path] = RemoteDocument(document)
+    }
+    return contents
+  }
+}

@@ -1,0 +1,54 @@
+// The messages with which a client is sent a whole target, or what it lacks of it.
+
+internal import DocumentStore
+internal import OfflineSync
+
+struct TargetAnswer {
+  let target: WatchedTarget
+  let present: [StoredDocument]
+  let context: Resumption.Context
+  let documentsName: String
+  /// The token with which the client resumes from here.
+  let token: [UInt8]
+
+  /// No filter has more bytes. A client that gets none, and has another number of documents, asks for the
+  /// whole target.
+  private static let filterNamesMax = 500_000
+
+  /// Calls `send` with each message, from the one that adds the target to the one that makes it current.
+  func forEachMessage(_ send: (WatchChange) -> Void) {
+    let ids = [target.id]
+    send(.target(.added, ids))
+    if let resumption = Resumption(of: target, present, context) {
+      for (path, document, isIn) in resumption.documents {
+        send(.document(path, document, updated: isIn ? ids : [], removed: isIn ? [] : ids))
+      }
+      if resumption.needsFilter { send(existenceFilter) }
+    } else {
+      sendAll(send)
+    }
+    send(.target(.current, ids, resumeToken: token))
+  }
+
+  private func sendAll(_ send: (WatchChange) -> Void) {
+    let ids = [target.id]
+    if target.hasPriorState { send(.target(.reset, ids)) }
+    for document in present {
+      send(.document(document.path, RemoteDocument(document), updated: ids, removed: []))
+    }
+    let absent = Set(target.paths).subtracting(present.map(\.path))
+    for path in target.paths where absent.contains(path) {
+      let document = RemoteDocument(path, nil, version: context.version)
+      send(.document(path, document, updated: [], removed: ids))
+    }
+  }
+
+  private var existenceFilter: WatchChange {
+    guard (1...Self.filterNamesMax).contains(present.count) else {
+      return .existenceFilter(target.id, count: present.count, nil)
+    }
+    var filter = BloomFilter(count: present.count)
+    for document in present { filter.insert("\(documentsName)/\(document.path)") }
+    return .existenceFilter(target.id, count: present.count, filter.asParts)
+  }
+}
