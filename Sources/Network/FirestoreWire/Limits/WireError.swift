@@ -9,10 +9,13 @@ package struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A sentence for people.
   package var message: String
 
-  package init(_ code: RemoteError.Code = .invalidArgument, _ message: String) {
+  package init(_ code: RemoteError.Code, _ message: String) {
     self.code = code
     self.message = message
   }
+
+  /// An error with the status INVALID_ARGUMENT.
+  package init(_ message: String) { self.init(.invalidArgument, message) }
 
   package var description: String { "\(code): \(message)" }
 }
