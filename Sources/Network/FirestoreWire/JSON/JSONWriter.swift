@@ -1,0 +1,129 @@
+// Writes JSON (RFC 8259), without white space.
+
+import ByteStore
+
+/// Appends values to a JSON text. The caller keeps objects and arrays balanced.
+package struct JSONWriter: Sendable {
+  /// The bytes written until now.
+  package private(set) var bytes: [UInt8] = []
+  /// Whether a value precedes in the innermost object or array.
+  private var needsComma = false
+
+  private static let hexadecimal = Array("0123456789abcdef".utf8)
+
+  package init() {}
+
+  // MARK: Objects and arrays
+
+  package mutating func beginObject() { begin("{") }
+  package mutating func endObject() { end("}") }
+  package mutating func beginArray() { begin("[") }
+  package mutating func endArray() { end("]") }
+
+  /// Writes a key. The next call writes its value.
+  package mutating func key(_ key: String) {
+    string(key)
+    endKey()
+  }
+
+  /// Writes the name of a field as a key, in lower camel case: `updateMask` for `update_mask`.
+  package mutating func key(field name: String) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    for byte in FieldName.camelCase(name) { bytes.append(byte) }
+    bytes.append(UInt8(ascii: "\""))
+    endKey()
+  }
+
+  private mutating func endKey() {
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  private mutating func begin(_ byte: Unicode.Scalar) {
+    separate()
+    bytes.append(UInt8(ascii: byte))
+    needsComma = false
+  }
+
+  private mutating func end(_ byte: Unicode.Scalar) {
+    bytes.append(UInt8(ascii: byte))
+    needsComma = true
+  }
+
+  /// Writes the comma between values.
+  @inline(__always)
+  private mutating func separate() {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    needsComma = true
+  }
+
+  // MARK: Values
+
+  package mutating func null() { plain("null") }
+  package mutating func boolean(_ value: Bool) { plain(value ? "true" : "false") }
+  package mutating func int32(_ value: Int32) { plain(String(value)) }
+
+  /// Writes a string, because numbers of JavaScript have 53 bits.
+  package mutating func int64(_ value: Int64) { quoted(String(value).utf8) }
+
+  /// Writes the shortest number that reads as the same double, or the name of a special value.
+  package mutating func double(_ value: Double) {
+    if value.isNaN {
+      quoted("NaN".utf8)
+    } else if value.isInfinite {
+      quoted((value < 0 ? "-Infinity" : "Infinity").utf8)
+    } else {
+      plain(value.description)
+    }
+  }
+
+  /// Writes Base64.
+  package mutating func base64(_ value: [UInt8]) { quoted(Base64.encode(value)) }
+
+  package mutating func string(_ value: String) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    if value.utf8.contains(where: Self.needsEscape) {
+      for byte in value.utf8 { appendEscaped(byte) }
+    } else {
+      bytes.append(utf8: value)
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func plain(_ text: String) {
+    separate()
+    bytes.append(utf8: text)
+  }
+
+  /// Writes characters that need no escapes.
+  private mutating func quoted(_ text: some Sequence<UInt8>) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(contentsOf: text)
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  @inline(__always)
+  private static func needsEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private mutating func appendEscaped(_ byte: UInt8) {
+    guard Self.needsEscape(byte) else { return bytes.append(byte) }
+    bytes.append(UInt8(ascii: "\\"))
+    switch byte {
+    case 0x08: bytes.append(UInt8(ascii: "b"))
+    case 0x09: bytes.append(UInt8(ascii: "t"))
+    case 0x0A: bytes.append(UInt8(ascii: "n"))
+    case 0x0C: bytes.append(UInt8(ascii: "f"))
+    case 0x0D: bytes.append(UInt8(ascii: "r"))
+    case 0..<0x20:
+      bytes.append(utf8: "u00")
+      bytes.append(Self.hexadecimal[Int(byte >> 4)])
+      bytes.append(Self.hexadecimal[Int(byte & 15)])
+    default: bytes.append(byte)
+    }
+  }
+}
