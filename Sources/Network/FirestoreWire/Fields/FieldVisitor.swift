@@ -20,6 +20,7 @@ package protocol FieldVisitor: ~Escapable {
   mutating func int32(_ number: Int32, _ name: String, in value: inout Int32) throws(WireError)
   mutating func int32(_ number: Int32, _ name: String, in value: inout Int32?) throws(WireError)
   mutating func int64(_ number: Int32, _ name: String, in value: inout Int64) throws(WireError)
+  mutating func double(_ number: Int32, _ name: String, in value: inout Double) throws(WireError)
   mutating func enumeration<Case: WireEnum>(
     _ number: Int32, _ name: String, in value: inout Case) throws(WireError)
   mutating func enumeration<Case: WireEnum>(

@@ -1,0 +1,281 @@
+// The visitor that decodes the JSON mapping of protobuf.
+//
+// It works like the decoder of protobuf: the decoder holds the next key, and a function of the visitor reads
+// the value if the key is one of the two names of its field. A message is visited until all keys are read.
+// Null means absent. Unknown keys are skipped; a field that occurs twice is refused.
+
+import DocumentStore
+
+/// Decodes the fields of a message.
+struct JSONMessageDecoder: FieldVisitor, ~Escapable {
+  private var reader: JSONReader
+  /// The key of the value that is read next; nil at the end of the object.
+  private var key: String?
+  /// The numbers of the fields that the current message has had.
+  private var seen: [Int32] = []
+
+  @_lifetime(copy reader)
+  init(_ reader: consuming JSONReader) { self.reader = reader }
+
+  /// Reads an object, and checks that nothing follows it.
+  mutating func decodeAll(_ message: inout some WireMessage) throws(WireError) {
+    try decode(&message)
+    try reader.finish()
+  }
+
+  private mutating func decode(_ message: inout some WireMessage) throws(WireError) {
+    let outer = seen
+    seen = []
+    key = try reader.beginObject()
+    while key != nil {
+      let offset = reader.offset
+      try message.visit(&self)
+      guard reader.offset == offset else { continue }
+      try reader.skip()
+      try advance()
+    }
+    seen = outer
+  }
+
+  /// Whether the next value belongs to this field, and is not null.
+  private mutating func isNext(_ number: Int32, _ name: String) throws(WireError) -> Bool {
+    while let next = key, FieldName.matches(next, name) {
+      guard !seen.contains(number) else { throw WireError("The field \(name) occurs twice in an object.") }
+      seen.append(number)
+      guard try reader.skipsNull() else { return true }
+      try advance()
+    }
+    return false
+  }
+
+  private mutating func advance() throws(WireError) { key = try reader.nextKey() }
+
+  // MARK: Scalars
+
+  mutating func string(_ number: Int32, _ name: String, in value: inout String) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try reader.string()
+    try advance()
+  }
+
+  mutating func string(_ number: Int32, _ name: String, in value: inout String?) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try reader.string()
+    try advance()
+  }
+
+  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try base64(name)
+    try advance()
+  }
+
+  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]?) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try base64(name)
+    try advance()
+  }
+
+  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try reader.boolean()
+    try advance()
+  }
+
+  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool?) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try reader.boolean()
+    try advance()
+  }
+
+  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try reader.int32()
+    try advance()
+  }
+
+  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32?) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try reader.int32()
+    try advance()
+  }
+
+  mutating func int64(_ number: Int32, _ name: String, in value: inout Int64) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try reader.int64()
+    try advance()
+  }
+
+  mutating func double(_ number: Int32, _ name: String, in value: inout Double) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try reader.double()
+    try advance()
+  }
+
+  mutating func enumeration<Case: WireEnum>(
+    _ number: Int32, _ name: String, in value: inout Case
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try enumCase(name)
+    try advance()
+  }
+
+  mutating func enumeration<Case: WireEnum>(
+    _ number: Int32, _ name: String, in value: inout Case?
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try enumCase(name)
+    try advance()
+  }
+
+  private mutating func base64(_ name: String) throws(WireError) -> [UInt8] {
+    guard let bytes = Base64.decode(try reader.plainString()) else {
+      throw WireError("The field \(name) is not Base64.")
+    }
+    return bytes
+  }
+
+  /// Reads the name or the number of a case. Unknown numbers are `unspecified`, unknown names are refused.
+  private mutating func enumCase<Case: WireEnum>(_ name: String) throws(WireError) -> Case {
+    guard try reader.kind() == .string else { return Case(rawValue: try reader.int32()) ?? .unspecified }
+    let text = try reader.string()
+    guard let match = zip(Case.allCases, Case.names).first(where: { $0.1 == text }) else {
+      throw WireError("The field \(name) has no value '\(text)'.")
+    }
+    return match.0
+  }
+
+  // MARK: Messages
+
+  mutating func message<Message: WireMessage>(
+    _ number: Int32, _ name: String, in value: inout Message?
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    var message = Message()
+    try decode(&message)
+    value = message
+    try advance()
+  }
+
+  mutating func messages<Message: WireMessage>(
+    _ number: Int32, _ name: String, in values: inout [Message]
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    var hasElement = try reader.beginArray()
+    while hasElement {
+      try reader.count()
+      var message = Message()
+      try decode(&message)
+      values.append(message)
+      hasElement = try reader.nextElement()
+    }
+    try advance()
+  }
+
+  mutating func timestamp(
+    _ number: Int32, _ name: String, in value: inout Wire.Timestamp?
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    guard let time = TimeText.parse(try reader.plainString()) else {
+      throw WireError("The field \(name) is not a timestamp of RFC 3339.")
+    }
+    value = Wire.Timestamp(seconds: time.seconds, nanos: time.nanos)
+    try advance()
+  }
+
+  mutating func int32Value(
+    _ number: Int32, _ name: String, in value: inout Int32?
+  ) throws(WireError) {
+    try int32(number, name, in: &value)
+  }
+
+  mutating func int64Value(
+    _ number: Int32, _ name: String, in value: inout Int64?
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try reader.int64()
+    try advance()
+  }
+
+  mutating func doubleValue(
+    _ number: Int32, _ name: String, in value: inout Double?
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try reader.double()
+    try advance()
+  }
+
+  // MARK: Repeated fields
+
+  mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    var hasElement = try reader.beginArray()
+    while hasElement {
+      try reader.count()
+      values.append(try reader.string())
+      hasElement = try reader.nextElement()
+    }
+    try advance()
+  }
+
+  mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    var hasElement = try reader.beginArray()
+    while hasElement {
+      try reader.count()
+      values.append(try reader.int32())
+      hasElement = try reader.nextElement()
+    }
+    try advance()
+  }
+
+  mutating func labels(
+    _ number: Int32, _ name: String, in labels: inout [String: String]
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    var label = try reader.beginObject()
+    while let key = label {
+      try reader.count()
+      labels[key] = try reader.string()
+      label = try reader.nextKey()
+    }
+    try advance()
+  }
+
+  // MARK: Values
+
+  mutating func value(
+    _ number: Int32, _ name: String, in value: inout StoredValue?
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    value = try ValueReader.read(&reader)
+    try advance()
+  }
+
+  mutating func values(
+    _ number: Int32, _ name: String, in values: inout [StoredValue]
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    var hasElement = try reader.beginArray()
+    while hasElement {
+      try reader.count()
+      values.append(try ValueReader.read(&reader))
+      hasElement = try reader.nextElement()
+    }
+    try advance()
+  }
+
+  mutating func fields(
+    _ number: Int32, _ name: String, in fields: inout StoredMap
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    fields = try DocumentFieldsReader.read(&reader)
+    try advance()
+  }
+
+  // MARK: Choices
+
+  mutating func replaceMember(with name: String) throws(WireError) {
+    throw WireError("The field \(name) cannot be in an object with another member of its choice.")
+  }
+}

@@ -1,0 +1,259 @@
+// The visitor that decodes protobuf.
+//
+// The decoder holds the tag of the next field. A function of the visitor reads the field, and those that
+// follow with its number, if the tag is the one of this function. A message is visited until all of its
+// fields are read. Fields that are written in order need one visit. A visit that reads nothing has met a field
+// that is not known, which is skipped.
+
+import DocumentStore
+
+/// Decodes the fields of a message.
+struct ProtobufDecoder: FieldVisitor, ~Escapable {
+  private var reader: ProtobufReader
+  /// The tag of the field that is read next; nil at the end of the message.
+  private var tag: ProtobufTag?
+
+  @_lifetime(copy reader)
+  init(_ reader: consuming ProtobufReader) { self.reader = reader }
+
+  /// Reads the fields of the current message. Fields that the message has already are replaced, or extended
+  /// if they are repeated, or merged if they are messages.
+  mutating func decode(_ message: inout some WireMessage) throws(WireError) {
+    tag = try reader.tag()
+    while let before = tag {
+      let offset = reader.offset
+      try message.visit(&self)
+      guard reader.offset == offset, tag == before else { continue }
+      try reader.skip(before)
+      tag = try reader.tag()
+    }
+  }
+
+  /// Whether the next field has this number and type.
+  @inline(__always)
+  private func isNext(_ number: Int32, _ type: ProtobufTag.WireType) -> Bool {
+    tag == ProtobufTag(number, type)
+  }
+
+  @inline(__always)
+  private mutating func advance() throws(WireError) { tag = try reader.tag() }
+
+  // MARK: Scalars
+
+  mutating func string(_ number: Int32, _ name: String, in value: inout String) throws(WireError) {
+    while isNext(number, .length) {
+      value = try reader.string()
+      try advance()
+    }
+  }
+
+  mutating func string(_ number: Int32, _ name: String, in value: inout String?) throws(WireError) {
+    while isNext(number, .length) {
+      value = try reader.string()
+      try advance()
+    }
+  }
+
+  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]) throws(WireError) {
+    while isNext(number, .length) {
+      value = try reader.byteArray()
+      try advance()
+    }
+  }
+
+  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]?) throws(WireError) {
+    while isNext(number, .length) {
+      value = try reader.byteArray()
+      try advance()
+    }
+  }
+
+  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool) throws(WireError) {
+    if let bits = try varint(number) { value = bits != 0 }
+  }
+
+  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool?) throws(WireError) {
+    if let bits = try varint(number) { value = bits != 0 }
+  }
+
+  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32) throws(WireError) {
+    if let bits = try varint(number) { value = Int32(truncatingIfNeeded: bits) }
+  }
+
+  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32?) throws(WireError) {
+    if let bits = try varint(number) { value = Int32(truncatingIfNeeded: bits) }
+  }
+
+  mutating func int64(_ number: Int32, _ name: String, in value: inout Int64) throws(WireError) {
+    if let bits = try varint(number) { value = Int64(bitPattern: bits) }
+  }
+
+  mutating func enumeration<Case: WireEnum>(
+    _ number: Int32, _ name: String, in value: inout Case
+  ) throws(WireError) {
+    if let bits = try varint(number) { value = Self.enumCase(bits) }
+  }
+
+  mutating func enumeration<Case: WireEnum>(
+    _ number: Int32, _ name: String, in value: inout Case?
+  ) throws(WireError) {
+    if let bits = try varint(number) { value = Self.enumCase(bits) }
+  }
+
+  private static func enumCase<Case: WireEnum>(_ bits: UInt64) -> Case {
+    Case(rawValue: Int32(truncatingIfNeeded: bits)) ?? .unspecified
+  }
+
+  /// The last number of the fields that follow; nil if the next field is another one.
+  @inline(__always)
+  private mutating func varint(_ number: Int32) throws(WireError) -> UInt64? {
+    var value: UInt64?
+    while isNext(number, .varint) {
+      value = try reader.varint()
+      try advance()
+    }
+    return value
+  }
+
+  mutating func double(_ number: Int32, _ name: String, in value: inout Double) throws(WireError) {
+    while isNext(number, .fixed64) {
+      value = try reader.double()
+      try advance()
+    }
+  }
+
+  // MARK: Messages
+
+  mutating func message<Message: WireMessage>(
+    _ number: Int32, _ name: String, in value: inout Message?
+  ) throws(WireError) {
+    while isNext(number, .length) {
+      // The message is taken out of the variable, so that it is changed in place.
+      var message = value.take() ?? Message()
+      try decodeNested(&message)
+      value = message
+    }
+  }
+
+  mutating func messages<Message: WireMessage>(
+    _ number: Int32, _ name: String, in values: inout [Message]
+  ) throws(WireError) {
+    while isNext(number, .length) {
+      try reader.count()
+      var message = Message()
+      try decodeNested(&message)
+      values.append(message)
+    }
+  }
+
+  private mutating func decodeNested(_ message: inout some WireMessage) throws(WireError) {
+    let outer = try reader.enter()
+    try decode(&message)
+    reader.leave(to: outer)
+    try advance()
+  }
+
+  mutating func timestamp(
+    _ number: Int32, _ name: String, in value: inout Wire.Timestamp?
+  ) throws(WireError) {
+    try message(number, name, in: &value)
+  }
+
+  mutating func int32Value(
+    _ number: Int32, _ name: String, in value: inout Int32?
+  ) throws(WireError) {
+    var wrapper = value.map(Int32Wrapper.init)
+    try message(number, name, in: &wrapper)
+    value = wrapper?.value
+  }
+
+  mutating func int64Value(
+    _ number: Int32, _ name: String, in value: inout Int64?
+  ) throws(WireError) {
+    var wrapper = value.map(Int64Wrapper.init)
+    try message(number, name, in: &wrapper)
+    value = wrapper?.value
+  }
+
+  mutating func doubleValue(
+    _ number: Int32, _ name: String, in value: inout Double?
+  ) throws(WireError) {
+    var wrapper = value.map(DoubleWrapper.init)
+    try message(number, name, in: &wrapper)
+    value = wrapper?.value
+  }
+
+  // MARK: Repeated fields
+
+  mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) throws(WireError) {
+    while isNext(number, .length) {
+      try reader.count()
+      values.append(try reader.string())
+      try advance()
+    }
+  }
+
+  /// Accepts packed numbers and single ones, in any mixture.
+  mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) throws(WireError) {
+    while true {
+      if isNext(number, .varint) {
+        try reader.count()
+        values.append(Int32(truncatingIfNeeded: try reader.varint()))
+      } else if isNext(number, .length) {
+        let outer = try reader.enter()
+        while !reader.isAtEnd {
+          try reader.count()
+          values.append(Int32(truncatingIfNeeded: try reader.varint()))
+        }
+        reader.leave(to: outer)
+      } else {
+        return
+      }
+      try advance()
+    }
+  }
+
+  mutating func labels(
+    _ number: Int32, _ name: String, in labels: inout [String: String]
+  ) throws(WireError) {
+    var entries: [LabelEntry] = []
+    try messages(number, name, in: &entries)
+    for entry in entries { labels[entry.key] = entry.value }
+  }
+
+  // MARK: Values
+
+  mutating func value(
+    _ number: Int32, _ name: String, in value: inout StoredValue?
+  ) throws(WireError) {
+    while isNext(number, .length) {
+      value = try ValueReader.read(&reader)
+      try advance()
+    }
+  }
+
+  mutating func values(
+    _ number: Int32, _ name: String, in values: inout [StoredValue]
+  ) throws(WireError) {
+    while isNext(number, .length) {
+      try reader.count()
+      values.append(try ValueReader.read(&reader))
+      try advance()
+    }
+  }
+
+  mutating func fields(
+    _ number: Int32, _ name: String, in fields: inout StoredMap
+  ) throws(WireError) {
+    while isNext(number, .length) {
+      let new = try DocumentFieldsReader.read(&reader, entries: ProtobufTag(number, .length))
+      fields = fields.isEmpty ? new : StoredMap(fields.entries + new.entries)
+      try advance()
+    }
+  }
+
+  // MARK: Choices
+
+  /// The last member on the wire wins.
+  mutating func replaceMember(with name: String) {}
+}
