@@ -51,7 +51,7 @@ final class Watcher {
       return events
     }
     for case .changed(let change, _) in news.map({ $0.event }) { note(change) }
-    return news.map { ($0.time, Self.text($0.event)) }
+    return news.map { ($0.time, WatchText.of($0.event)) }
   }
 
   /// Lets time pass, and returns the new messages.
@@ -63,36 +63,5 @@ final class Watcher {
     case .existenceFilter(_, _, let filter): self.filter = filter
     case .document: break
     }
-  }
-
-  // MARK: Text
-
-  private static func text(_ event: WatchStreamEvent) -> String {
-    switch event {
-    case .opened: return "opened"
-    case .closed(let error): return "closed \(text(error))"
-    case .changed(let change, let version):
-      let isSnapshot = version != .none
-      switch change {
-      case .target(.noChange, [], _, nil) where isSnapshot: return "snapshot"
-      case .target(let state, let ids, _, let cause):
-        return "\(state) \(text(ids))\(cause == nil ? "" : " \(text(cause))")"
-      case .document(let path, let document, let updated, let removed):
-        let ways = [("in", updated), ("out", removed)].filter { !$0.1.isEmpty }
-        return "\(path)\(text(document))" + ways.map { " \($0.0) \(text($0.1))" }.joined()
-      case .existenceFilter(let id, let count, let filter):
-        return "filter \(id) of \(count)\(filter == nil ? "" : " with names")"
-      }
-    }
-  }
-
-  private static func text(_ ids: [TargetID]) -> String { ids.map(\.description).joined(separator: ",") }
-
-  private static func text(_ error: RemoteError?) -> String { error.map { "\($0.code)" } ?? "well" }
-
-  private static func text(_ document: RemoteDocument?) -> String {
-    guard let document else { return "" }
-    if case .integer(let number)? = document.fields?["n"] { return "=\(number)" }
-    return document.fields == nil ? " gone" : "=none"
   }
 }
