@@ -72,6 +72,34 @@ import Testing
     #expect(try !isAborted(read, then: [setting(path("halls", "a"), 5)]))
   }
 
+  @Test func aChangeOfAnAggregatedResultIsAConflict() throws {
+    try store.commit([setting(place, 1), setting(other, 10), setting(path("rooms", "last"), 20)])
+    let query = try atLeast(5)
+    let read = { (transaction: StoreTransaction) in
+      let values = try transaction.aggregate([.count, .sum(field("n"))], over: query)
+      #expect(values == [.integer(2), .integer(30)])
+    }
+    #expect(try isAborted(read, then: [setting(path("rooms", "new"), 5)]))
+    try store.commit([.delete(path("rooms", "new"))])
+    #expect(try isAborted(read, then: [.delete(other)]))
+    try store.commit([setting(other, 10)])
+    #expect(try isAborted(read, then: [setting(other, 11)]), "the sum changed")
+    try store.commit([setting(other, 10)])
+    #expect(try !isAborted(read, then: [setting(place, 2)]), "no document of the result")
+    let limited = try query.ordered(by: OrderBy(field("n"))).limited(to: .first(1))
+    let count = { (transaction: StoreTransaction) in
+      _ = try transaction.aggregate([.count], over: limited)
+    }
+    #expect(try !isAborted(count, then: [setting(path("rooms", "late"), 30)]), "beyond the limit")
+    #expect(try isAborted(count, then: [setting(path("rooms", "early"), 6)]))
+  }
+
+  @Test func anAggregateMustComeBeforeTheWrites() throws {
+    let transaction = try store.beginTransaction()
+    try transaction.write(setting(place, 1))
+    #expect(failure { try transaction.aggregate([.count], over: try atLeast(5)) }?.complaint != nil)
+  }
+
   @Test func documentsAfterALimitAreNoConflict() throws {
     try store.commit((0..<6).map { setting(path("rooms", "\($0)"), $0 * 10) })
     let query = try StructuredQuery(.collection(place.parent)).ordered(by: OrderBy(field("n")))

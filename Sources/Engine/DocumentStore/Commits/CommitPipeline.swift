@@ -49,17 +49,16 @@ final class CommitPipeline: Sendable {
     try finish(try begin(mutations)).time
   }
 
-  /// Performs steps 1 to 5, which give the commit its place in the order. With `reads`, throws `aborted` if
-  /// one of these reads would now return another result.
+  /// Performs steps 1 to 5, which give the commit its place in the order. Throws `aborted` if one of the reads
+  /// in the terms would now return another result.
   func begin(
-    _ mutations: [Mutation], reads: TransactionReads? = nil, durability: StoreDurability? = nil
+    _ mutations: [Mutation], _ terms: CommitTerms = CommitTerms()
   ) throws(DocumentStoreError) -> CommitInProgress {
     // This check comes before any lock is acquired: in a forked child, a lock may stay held forever.
     guard !bytes.isForked else { throw DocumentStoreError(.forked(directory: bytes.path)) }
     // A reader must not give ids to shapes, because the writer gives them to others.
     let shapes = bytes.options.isReadOnly ? nil : layer.shapes
-    let request = try CommitRequest(
-      mutations, reads: reads, durability: durability, hash: bytes.keyHash, shapes: shapes)
+    let request = try CommitRequest(mutations, terms, hash: bytes.keyHash, shapes: shapes)
     guard shapes != nil else { throw DocumentStoreError(.readOnly(directory: bytes.path)) }
     bytes.throttle(forBytes: request.bytes)
     do throws(DocumentStoreError) { return try begin(request) } catch {
@@ -72,11 +71,11 @@ final class CommitPipeline: Sendable {
     // If this position is the same later on, the documents that are read from here on are still current.
     let position = layer.publications.position
     let bases = reader.readAhead(request)
-    var check = request.reads.map { TransactionCheck($0) }
+    var check = request.terms.reads.map { TransactionCheck($0) }
     check?.lookAhead { order.withLock { $0.changes } }
     pauses?.pause(at: .readAhead)
     return try order.withLock(when: { $0.isOpen }) { order throws(DocumentStoreError) in
-      if let reads = request.reads, let conflict = order.conflict(&check, since: reads.floor) {
+      if let reads = request.terms.reads, let conflict = order.conflict(&check, since: reads.floor) {
         throw .aborted("The transaction cannot be committed: \(conflict).")
       }
       let time = try order.nextTime(clock)
@@ -134,6 +133,8 @@ final class CommitPipeline: Sendable {
     var changes: [CommitChange] = []
     /// The commits in progress that this commit depends on.
     var dependencies: [PendingCommit] = []
+    /// The results of the mutations. Empty if they are not collected.
+    var outcome = CommitOutcome(time: .epoch, writes: [])
   }
 
   /// Computes the state of each document after all mutations. The documents are in the order in which the
@@ -143,14 +144,22 @@ final class CommitPipeline: Sendable {
     at time: StoredTimestamp
   ) throws(DocumentStoreError) -> Resolved {
     var resolved = Resolved()
+    let collectsOutcome = request.terms.outcome != nil
+    resolved.outcome.time = time
     resolved.changes.reserveCapacity(request.targets.count)
     var hasNone = false
     for number in request.writes.indices {
       let place = request.writes[number].place
       guard place == resolved.changes.count else {
         let updated = resolved.changes[place].updateTime(at: time)
-        resolved.changes[place].after = try request.document(
-          after: number, on: resolved.changes[place].after, at: time, updated: updated, shapes: layer.shapes)
+        let base = resolved.changes[place].after
+        resolved.changes[place].after =
+          try collectsOutcome
+          ? request.document(
+            after: number, on: base,
+            times: .init(before: resolved.changes[place].timeBefore, updated: updated),
+            shapes: layer.shapes, outcome: &resolved.outcome)
+          : request.document(after: number, on: base, at: time, updated: updated, shapes: layer.shapes)
         hasNone = hasNone || resolved.changes[place].isNone
         continue
       }
@@ -165,8 +174,12 @@ final class CommitPipeline: Sendable {
         base = try reader.base(ofTarget: place, request, bases: bases, isCurrent: isCurrent)
       }
       let updated = CommitChange.updateTime(at: time, replacing: base.document?.updateTime)
-      let after = try request.document(
-        after: number, on: base.document, at: time, updated: updated, shapes: layer.shapes)
+      let after =
+        try collectsOutcome
+        ? request.document(
+          after: number, on: base.document, times: .init(before: base.document?.updateTime, updated: updated),
+          shapes: layer.shapes, outcome: &resolved.outcome)
+        : request.document(after: number, on: base.document, at: time, updated: updated, shapes: layer.shapes)
       let lookup = bases.lookup(ofTarget: place, hash: target.hash)
       hasNone = hasNone || base.mayEqual(after)
       resolved.changes.append(CommitChange(target, base, after: after, lookup: lookup))
@@ -189,11 +202,11 @@ final class CommitPipeline: Sendable {
     let number = order.begin(commit, effects)
     return CommitInProgress(
       request: request, effects: effects, commit: commit, number: number, feedBytes: encoded.feedBytes,
-      isFeedTrimDue: encoded.feedBytes != nil && order.feed.isTrimDue)
+      isFeedTrimDue: encoded.feedBytes != nil && order.feed.isTrimDue, writes: resolved.outcome.writes)
   }
 
   private func durability(of request: CommitRequest) -> Durability {
-    guard let wanted = request.durability else { return durability }
+    guard let wanted = request.terms.durability else { return durability }
     return wanted == .synced ? .synced : .buffered
   }
 
@@ -297,6 +310,8 @@ package struct CommitInProgress: Sendable {
   let number: UInt64
   let feedBytes: Int?
   let isFeedTrimDue: Bool
+  /// The results of the mutations. Empty if they are not collected.
+  let writes: [CommitOutcome.Write]
 
   var time: StoredTimestamp { effects.time }
   var changes: [CommitChange] { effects.changes }

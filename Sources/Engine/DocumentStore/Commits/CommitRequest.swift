@@ -25,25 +25,24 @@ struct CommitRequest: Sendable {
     let record: CheckedRecord?
   }
 
-  /// The mutations as they were given.
+  /// The mutations as they were given. If the commit writes a record about itself, a mutation without fields
+  /// reserves its document at the end.
   let mutations: [Mutation]
   private(set) var writes: [Write] = []
-  /// The reads of a transaction, which must still hold when it commits.
-  let reads: TransactionReads?
-  /// Nil means the store's default durability.
-  let durability: StoreDurability?
+  let terms: CommitTerms
   private(set) var targets: [Target] = []
   private(set) var bytes = 0
 
   /// Checks the mutations and encodes their fields. Without shapes, the fields stay as they are. `hash` is
   /// the store's hash function.
   init(
-    _ mutations: [Mutation], reads: TransactionReads? = nil, durability: StoreDurability? = nil,
+    _ mutations: [Mutation], _ terms: CommitTerms = CommitTerms(),
     hash: KeyHash = Self.hashForChecks, shapes: ShapeDictionary? = nil
   ) throws(DocumentStoreError) {
+    var mutations = mutations
+    if let record = terms.record { mutations.append(.set(record.path, StoredMap())) }
     self.mutations = mutations
-    self.durability = durability
-    self.reads = reads
+    self.terms = terms
     writes.reserveCapacity(mutations.count)
     targets.reserveCapacity(mutations.count)
     var known = TargetTable(mutations.count)
@@ -133,9 +132,12 @@ extension CommitRequest {
     seed: RandomID(high: .random(in: .min ... .max), low: .random(in: .min ... .max)))
 
   /// True if the document is deleted without being read. False if the same commit writes it again, because
-  /// the new document must get a later time than the deleted one.
+  /// the new document must get a later time than the deleted one. False as well if the outcome is collected,
+  /// because it has the time of the deleted document.
   func isBlindRemoval(_ target: Target) -> Bool {
-    guard !target.isWrittenAgain, case .delete = mutations[target.first].change else { return false }
+    guard terms.outcome == nil, !target.isWrittenAgain, case .delete = mutations[target.first].change else {
+      return false
+    }
     return mutations[target.first].precondition == .none
   }
 

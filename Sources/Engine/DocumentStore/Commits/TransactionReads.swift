@@ -8,15 +8,14 @@
 struct TransactionReads: Sendable {
   /// The result of one query.
   private struct Range: Sendable {
+    /// In executable form.
     let query: StructuredQuery
-    let answer: [[UInt8]: StoredTimestamp]
-    /// The last document in the order of the executable query, if the limit cut off the result.
-    let last: StoredDocument?
+    let answer: QueryVersions
 
     func isChanged(by key: [UInt8], _ after: StoredDocument?) -> Bool {
-      if let version = answer[key] { return after?.updateTime != version }
+      if let version = answer.times[key] { return after?.updateTime != version }
       guard let after, query.matches(after) else { return false }
-      return last.map { query.compare(after, $0) == .before } ?? true
+      return answer.last.map { query.compare(after, $0) == .before } ?? true
     }
   }
 
@@ -48,14 +47,18 @@ struct TransactionReads: Sendable {
   /// Adds a query and its result. `answer` is in query order.
   mutating func add(_ query: StructuredQuery, _ answer: [StoredDocument]) {
     let keys = answer.map { (DocumentKey.encode($0.path), $0.updateTime) }
-    var last: StoredDocument?
+    var versions = QueryVersions(times: Dictionary(keys) { first, _ in first })
     switch query.limit {
-    case .first(answer.count): last = answer.last
-    case .last(answer.count): last = answer.first
+    case .first(answer.count): versions.last = answer.last
+    case .last(answer.count): versions.last = answer.first
     case .first, .last, nil: break
     }
-    ranges.append(
-      Range(query: query.executableForm, answer: Dictionary(keys) { first, _ in first }, last: last))
+    add(query, versions)
+  }
+
+  /// Adds a query and the versions of the documents in its result.
+  mutating func add(_ query: StructuredQuery, _ answer: QueryVersions) {
+    ranges.append(Range(query: query.executableForm, answer: answer))
   }
 
   enum Conflict: Sendable {

@@ -94,6 +94,26 @@ final class QueryRun {
     return found
   }
 
+  /// The keys and update times of the documents of the result, and its last document if the limit cuts the
+  /// result off.
+  func versions() throws(DocumentStoreError) -> QueryVersions {
+    var found = QueryVersions()
+    try forEachMatch { entry throws(DocumentStoreError) in
+      try self.reserve(entry.key.byteCount + Self.bytesPerDocument)
+      let key = [UInt8](copying: entry.key)
+      found.times[key] = try self.updateTime(of: entry)
+      if found.times.count == self.limit { found.last = try self.encoded(entry) }
+      return true
+    }
+    return found
+  }
+
+  private func updateTime(of entry: borrowing Entry) throws(DocumentStoreError) -> StoredTimestamp {
+    do throws(RecordError) { return try RecordCodec.decodeHead(entry.record).updateTime } catch {
+      throw DocumentStoreError(error, at: try path(of: entry), in: storePath)
+    }
+  }
+
   /// The document at a path, whose fields stay encoded; nil if it does not exist.
   func encodedDocument(at path: DocumentPath) throws(DocumentStoreError) -> StoredDocument? {
     guard let ordinal = try ordinal(of: path), try read(ordinal) else { return nil }

@@ -28,7 +28,7 @@ struct CommitChange: Sendable {
   /// The lookup of the key before the commit.
   var lookup = KeyLookup.none
   /// The update time of the state that the commit replaces, even if its fields are unknown.
-  private let timeBefore: StoredTimestamp?
+  let timeBefore: StoredTimestamp?
 
   init(path: DocumentPath, key: [UInt8], before: Before, after: StoredDocument?) {
     self.path = path

@@ -272,13 +272,19 @@ public final class DocumentStore: Sendable {
   package func begin(
     _ mutations: [Mutation], durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> CommitInProgress {
-    try pipeline.begin(mutations, durability: durability)
+    try pipeline.begin(mutations, CommitTerms(durability: durability))
   }
 
   @discardableResult
   package func finish(_ inProgress: CommitInProgress) throws(DocumentStoreError) -> StoredTimestamp {
+    try finished(inProgress).time
+  }
+
+  /// Waits until a commit is durable and visible. The returned commit is another one if the commit had to be
+  /// resolved again.
+  func finished(_ inProgress: CommitInProgress) throws(DocumentStoreError) -> CommitInProgress {
     let committed = try pipeline.finish(inProgress)
     didCommitToFeed(committed)
-    return committed.time
+    return committed
   }
 }

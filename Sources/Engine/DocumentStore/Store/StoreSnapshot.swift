@@ -149,6 +149,11 @@ public final class StoreSnapshot: Sendable {
     return try run(query) { run throws(DocumentStoreError) in try run.aggregation(aggregates).results }
   }
 
+  /// The versions of the documents in the result.
+  func versions(_ query: StructuredQuery) throws(DocumentStoreError) -> QueryVersions {
+    try run(query) { run throws(DocumentStoreError) in try run.versions() }
+  }
+
   // MARK: Running
 
   private func run<Result>(

@@ -85,6 +85,20 @@ public final class StoreTransaction: Sendable {
     return answer
   }
 
+  /// Aggregates over the result of a query in the snapshot, one value per aggregate. The commit fails if the
+  /// result of the query has changed. Throws `invalidArgument` after the first write.
+  package func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery
+  ) throws(DocumentStoreError) -> [StoredValue] {
+    try checkReading()
+    try takeTurn(at: LockKey.range(query.scope))
+    let snapshot = snapshot
+    let values = try snapshot.aggregate(aggregates, over: query)
+    let versions = try snapshot.versions(query)
+    state.withLock { $0.reads.add(query, versions) }
+    return values
+  }
+
   /// The error with which the store ended the attempt before its commit; nil if the store has not done so.
   package var failure: (any Error)? { state.withLock { $0.failure } }
 
@@ -179,6 +193,18 @@ public final class StoreTransaction: Sendable {
   /// are no writes. In that case the reads need no validation, because they come from one snapshot.
   @discardableResult
   public func commit() throws(DocumentStoreError) -> StoredTimestamp? {
+    try commit(nil)?.time
+  }
+
+  /// Commits like `commit()`, and returns the results of the writes. The commit also writes the record. Returns
+  /// nil, and writes no record, if the transaction has no writes.
+  package func commit(recording record: CommitRecord?) throws(DocumentStoreError) -> CommitOutcome? {
+    try commit(CommitTerms.OutcomeRequest(record: record))?.outcome
+  }
+
+  private func commit(
+    _ outcome: CommitTerms.OutcomeRequest?
+  ) throws(DocumentStoreError) -> CommitInProgress? {
     if !state.withLock({ $0.isOver || $0.mutations.isEmpty }) { try takeTurns() }
     let (reads, mutations, wasOver, failure) = state.withLock { state in
       defer { state.isOver = true }
@@ -189,7 +215,7 @@ public final class StoreTransaction: Sendable {
     if let failure { throw failure }
     guard !mutations.isEmpty else { return nil }
     return try ending { () throws(DocumentStoreError) in
-      try store.finish(try store.pipeline.begin(mutations, reads: reads))
+      try store.finished(try store.pipeline.begin(mutations, CommitTerms(reads: reads, outcome: outcome)))
     }
   }
 
