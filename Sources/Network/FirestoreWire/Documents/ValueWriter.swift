@@ -76,24 +76,32 @@ package enum ValueWriter {
     case .geoPoint(let value):
       writer.key("geoPointValue")
       writer.beginObject()
-      writer.key("latitude")
-      writer.double(value.latitude)
-      writer.key("longitude")
-      writer.double(value.longitude)
+      if value.latitude.bitPattern != 0 {
+        writer.key("latitude")
+        writer.double(value.latitude)
+      }
+      if value.longitude.bitPattern != 0 {
+        writer.key("longitude")
+        writer.double(value.longitude)
+      }
       writer.endObject()
     case .array(let values):
       writer.key("arrayValue")
       writer.beginObject()
-      writer.key("values")
-      writer.beginArray()
-      for value in values { try write(value, to: &writer) }
-      writer.endArray()
+      if !values.isEmpty {
+        writer.key("values")
+        writer.beginArray()
+        for value in values { try write(value, to: &writer) }
+        writer.endArray()
+      }
       writer.endObject()
     case .map(let fields):
       writer.key("mapValue")
       writer.beginObject()
-      writer.key("fields")
-      try DocumentFieldsWriter.write(fields, to: &writer)
+      if !fields.isEmpty {
+        writer.key("fields")
+        try DocumentFieldsWriter.write(fields, to: &writer)
+      }
       writer.endObject()
     case .vector, .pendingTimestamp: throw WireError(.internal, "The value cannot be written.")
     }

@@ -41,7 +41,7 @@ package protocol FieldVisitor: ~Escapable {
   mutating func messages<Message: WireMessage>(
     _ number: Int32, _ name: String, in values: inout [Message]) throws(WireError)
   /// `map<string, string>`.
-  mutating func labels(_ number: Int32, _ name: String, in labels: inout [String: String]) throws(WireError)
+  mutating func labels(_ number: Int32, _ name: String, in labels: inout Wire.Labels) throws(WireError)
 
   /// `google.firestore.v1.Value`.
   mutating func value(_ number: Int32, _ name: String, in value: inout StoredValue?) throws(WireError)

@@ -4,11 +4,9 @@
 // the value if the key is one of the two names of its field. A message is visited until all keys are read.
 // Null means absent. Unknown keys are skipped; a field that occurs twice is refused.
 
-import DocumentStore
-
 /// Decodes the fields of a message.
 struct JSONMessageDecoder: FieldVisitor, ~Escapable {
-  private var reader: JSONReader
+  var reader: JSONReader
   /// The key of the value that is read next; nil at the end of the object.
   private var key: String?
   /// The numbers of the fields that the current message has had.
@@ -38,7 +36,7 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
   }
 
   /// Whether the next value belongs to this field, and is not null.
-  private mutating func isNext(_ number: Int32, _ name: String) throws(WireError) -> Bool {
+  mutating func isNext(_ number: Int32, _ name: String) throws(WireError) -> Bool {
     while let next = key, FieldName.matches(next, name) {
       guard !seen.contains(number) else { throw WireError("The field \(name) occurs twice in an object.") }
       seen.append(number)
@@ -48,7 +46,7 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
     return false
   }
 
-  private mutating func advance() throws(WireError) { key = try reader.nextKey() }
+  mutating func advance() throws(WireError) { key = try reader.nextKey() }
 
   // MARK: Scalars
 
@@ -202,74 +200,6 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
     value = try reader.double()
-    try advance()
-  }
-
-  // MARK: Repeated fields
-
-  mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) throws(WireError) {
-    guard try isNext(number, name) else { return }
-    var hasElement = try reader.beginArray()
-    while hasElement {
-      try reader.count()
-      values.append(try reader.string())
-      hasElement = try reader.nextElement()
-    }
-    try advance()
-  }
-
-  mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) throws(WireError) {
-    guard try isNext(number, name) else { return }
-    var hasElement = try reader.beginArray()
-    while hasElement {
-      try reader.count()
-      values.append(try reader.int32())
-      hasElement = try reader.nextElement()
-    }
-    try advance()
-  }
-
-  mutating func labels(
-    _ number: Int32, _ name: String, in labels: inout [String: String]
-  ) throws(WireError) {
-    guard try isNext(number, name) else { return }
-    var label = try reader.beginObject()
-    while let key = label {
-      try reader.count()
-      labels[key] = try reader.string()
-      label = try reader.nextKey()
-    }
-    try advance()
-  }
-
-  // MARK: Values
-
-  mutating func value(
-    _ number: Int32, _ name: String, in value: inout StoredValue?
-  ) throws(WireError) {
-    guard try isNext(number, name) else { return }
-    value = try ValueReader.read(&reader)
-    try advance()
-  }
-
-  mutating func values(
-    _ number: Int32, _ name: String, in values: inout [StoredValue]
-  ) throws(WireError) {
-    guard try isNext(number, name) else { return }
-    var hasElement = try reader.beginArray()
-    while hasElement {
-      try reader.count()
-      values.append(try ValueReader.read(&reader))
-      hasElement = try reader.nextElement()
-    }
-    try advance()
-  }
-
-  mutating func fields(
-    _ number: Int32, _ name: String, in fields: inout StoredMap
-  ) throws(WireError) {
-    guard try isNext(number, name) else { return }
-    fields = try DocumentFieldsReader.read(&reader)
     try advance()
   }
 

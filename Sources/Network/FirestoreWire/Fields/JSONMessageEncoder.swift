@@ -165,11 +165,11 @@ struct JSONMessageEncoder: FieldVisitor {
     writer.endArray()
   }
 
-  mutating func labels(_ number: Int32, _ name: String, in labels: inout [String: String]) {
+  mutating func labels(_ number: Int32, _ name: String, in labels: inout Wire.Labels) {
     guard !labels.isEmpty else { return }
     writer.key(field: name)
     writer.beginObject()
-    for entry in labels.sortedEntries {
+    for entry in labels.entries {
       writer.key(entry.key)
       writer.string(entry.value)
     }

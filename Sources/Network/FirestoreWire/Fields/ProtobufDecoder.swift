@@ -5,11 +5,9 @@
 // fields are read. Fields that are written in order need one visit. A visit that reads nothing has met a field
 // that is not known, which is skipped.
 
-import DocumentStore
-
 /// Decodes the fields of a message.
 struct ProtobufDecoder: FieldVisitor, ~Escapable {
-  private var reader: ProtobufReader
+  var reader: ProtobufReader
   /// The tag of the field that is read next; nil at the end of the message.
   private var tag: ProtobufTag?
 
@@ -31,12 +29,12 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
 
   /// Whether the next field has this number and type.
   @inline(__always)
-  private func isNext(_ number: Int32, _ type: ProtobufTag.WireType) -> Bool {
+  func isNext(_ number: Int32, _ type: ProtobufTag.WireType) -> Bool {
     tag == ProtobufTag(number, type)
   }
 
   @inline(__always)
-  private mutating func advance() throws(WireError) { tag = try reader.tag() }
+  mutating func advance() throws(WireError) { tag = try reader.tag() }
 
   // MARK: Scalars
 
@@ -181,75 +179,6 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
     var wrapper = value.map(DoubleWrapper.init)
     try message(number, name, in: &wrapper)
     value = wrapper?.value
-  }
-
-  // MARK: Repeated fields
-
-  mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) throws(WireError) {
-    while isNext(number, .length) {
-      try reader.count()
-      values.append(try reader.string())
-      try advance()
-    }
-  }
-
-  /// Accepts packed numbers and single ones, in any mixture.
-  mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) throws(WireError) {
-    while true {
-      if isNext(number, .varint) {
-        try reader.count()
-        values.append(Int32(truncatingIfNeeded: try reader.varint()))
-      } else if isNext(number, .length) {
-        let outer = try reader.enter()
-        while !reader.isAtEnd {
-          try reader.count()
-          values.append(Int32(truncatingIfNeeded: try reader.varint()))
-        }
-        reader.leave(to: outer)
-      } else {
-        return
-      }
-      try advance()
-    }
-  }
-
-  mutating func labels(
-    _ number: Int32, _ name: String, in labels: inout [String: String]
-  ) throws(WireError) {
-    var entries: [LabelEntry] = []
-    try messages(number, name, in: &entries)
-    for entry in entries { labels[entry.key] = entry.value }
-  }
-
-  // MARK: Values
-
-  mutating func value(
-    _ number: Int32, _ name: String, in value: inout StoredValue?
-  ) throws(WireError) {
-    while isNext(number, .length) {
-      value = try ValueReader.read(&reader)
-      try advance()
-    }
-  }
-
-  mutating func values(
-    _ number: Int32, _ name: String, in values: inout [StoredValue]
-  ) throws(WireError) {
-    while isNext(number, .length) {
-      try reader.count()
-      values.append(try ValueReader.read(&reader))
-      try advance()
-    }
-  }
-
-  mutating func fields(
-    _ number: Int32, _ name: String, in fields: inout StoredMap
-  ) throws(WireError) {
-    while isNext(number, .length) {
-      let new = try DocumentFieldsReader.read(&reader, entries: ProtobufTag(number, .length))
-      fields = fields.isEmpty ? new : StoredMap(fields.entries + new.entries)
-      try advance()
-    }
   }
 
   // MARK: Choices

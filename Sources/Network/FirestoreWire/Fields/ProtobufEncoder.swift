@@ -128,9 +128,15 @@ struct ProtobufEncoder: FieldVisitor {
   }
 
   mutating func labels(
-    _ number: Int32, _ name: String, in labels: inout [String: String]
+    _ number: Int32, _ name: String, in labels: inout Wire.Labels
   ) throws(WireError) {
-    for entry in labels.sortedEntries { try write(entry, as: number) }
+    for entry in labels.entries {
+      // The entries of a map always have both fields.
+      let start = writer.beginMessage(number)
+      writer.field(1, string: entry.key)
+      writer.field(2, string: entry.value)
+      writer.endMessage(at: start)
+    }
   }
 
   // MARK: Values

@@ -21,8 +21,8 @@ struct CalendarDate: Equatable {
   /// The date of a day since 1970-01-01.
   init(dayOf1970 day: Int) {
     let days = day + Self.daysBefore1970
-    // The estimate is the year itself or the year after it.
-    year = (days + 1) * 400 / Self.daysPer400Years + 1
+    // An estimate that is not too small, and at most one year too large.
+    year = days * 400 / Self.daysPer400Years + 2
     while Self.days(beforeYear: year) > days { year -= 1 }
     var rest = days - Self.days(beforeYear: year)
     month = 1

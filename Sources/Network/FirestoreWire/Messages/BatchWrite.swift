@@ -5,7 +5,7 @@ extension Wire {
   package struct BatchWriteRequest: WireMessage {
     package var database = ""
     package var writes: [Write] = []
-    package var labels: [String: String] = [:]
+    package var labels = Labels()
     package var requestOptions: RequestOptions?
 
     package init() {}

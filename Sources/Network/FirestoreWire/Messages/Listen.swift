@@ -5,7 +5,7 @@ extension Wire {
   package struct ListenRequest: WireMessage {
     package var database = ""
     package var targetChange: TargetChange?
-    package var labels: [String: String] = [:]
+    package var labels = Labels()
     package var requestOptions: RequestOptions?
 
     package init() {}

@@ -7,7 +7,7 @@ extension Wire {
     package var streamId = ""
     package var writes: [Write] = []
     package var streamToken: [UInt8] = []
-    package var labels: [String: String] = [:]
+    package var labels = Labels()
     package var requestOptions: RequestOptions?
 
     package init() {}

@@ -1,0 +1,85 @@
+// Repeated fields, and values of documents.
+//
+// Entries of a map are next to each other, but may also be among other fields, and the map's message may occur
+// again. The entries that are merged with others count as elements once more. This bounds the work for a
+// message that merges again and again.
+
+import DocumentStore
+
+extension ProtobufDecoder {
+  // MARK: Repeated fields
+
+  mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) throws(WireError) {
+    while isNext(number, .length) {
+      try reader.count()
+      values.append(try reader.string())
+      try advance()
+    }
+  }
+
+  /// Accepts packed numbers and single ones, in any mixture.
+  mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) throws(WireError) {
+    while true {
+      if isNext(number, .varint) {
+        try reader.count()
+        values.append(Int32(truncatingIfNeeded: try reader.varint()))
+      } else if isNext(number, .length) {
+        let outer = try reader.enter()
+        while !reader.isAtEnd {
+          try reader.count()
+          values.append(Int32(truncatingIfNeeded: try reader.varint()))
+        }
+        reader.leave(to: outer)
+      } else {
+        return
+      }
+      try advance()
+    }
+  }
+
+  mutating func labels(
+    _ number: Int32, _ name: String, in labels: inout Wire.Labels
+  ) throws(WireError) {
+    var entries: [Wire.Labels.Entry] = []
+    try messages(number, name, in: &entries)
+    if entries.isEmpty { return }
+    try reader.count(labels.entries.count)
+    labels = Wire.Labels(labels.entries + entries)
+  }
+
+  // MARK: Values
+
+  mutating func value(
+    _ number: Int32, _ name: String, in value: inout StoredValue?
+  ) throws(WireError) {
+    while isNext(number, .length) {
+      value = try ValueReader.read(&reader)
+      try advance()
+    }
+  }
+
+  mutating func values(
+    _ number: Int32, _ name: String, in values: inout [StoredValue]
+  ) throws(WireError) {
+    while isNext(number, .length) {
+      try reader.count()
+      values.append(try ValueReader.read(&reader))
+      try advance()
+    }
+  }
+
+  mutating func fields(
+    _ number: Int32, _ name: String, in fields: inout StoredMap
+  ) throws(WireError) {
+    while isNext(number, .length) {
+      let new = try DocumentFieldsReader.read(&reader, entries: ProtobufTag(number, .length))
+      if fields.isEmpty {
+        fields = new
+      } else {
+        try reader.count(fields.count)
+        fields = StoredMap(fields.entries + new.entries)
+      }
+      try advance()
+    }
+  }
+}
