@@ -2,8 +2,8 @@
 //
 // The decoder holds the tag of the next field. A function of the visitor reads the field, and those that
 // follow with its number, if the tag is the one of this function. A message is visited until all of its
-// fields are read. Fields that are written in order need one visit. A visit that reads nothing has met a field
-// that is not known, which is skipped.
+// fields are read. Fields in order need one visit. A visit that reads nothing has met an unknown field, which
+// is skipped.
 
 /// Decodes the fields of a message.
 struct ProtobufDecoder: FieldVisitor, ~Escapable {

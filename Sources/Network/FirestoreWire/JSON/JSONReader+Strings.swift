@@ -3,7 +3,7 @@
 //   string := '"' (character | escape)* '"'     no character below U+0020; UTF-8
 //   escape := '\' ('"' | '\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' | 'u' four hexadecimal digits)
 //
-// An escape above U+FFFF is a pair of surrogates. A surrogate alone is refused, because no UTF-8 exists for it.
+// A character above U+FFFF is a pair of escapes. Half of a pair is refused, because no UTF-8 exists for it.
 
 import ByteStore
 
