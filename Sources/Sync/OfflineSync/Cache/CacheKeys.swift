@@ -9,6 +9,7 @@
 //     present if the content is assumed (SyncedDocument), f: the fields, if writes are pending
 //   - `__queue__/<user>:<id>`: a batch without an answer. b: its bytes (BatchCodec), or n: the number of its
 //     parts
+//     s: true if the batch was created while the write stream was open, and may have been sent at once
 //   - `__queue__/<user>:<id>/__parts__/<n>`: b: a part of a batch's bytes. The part is ignored if the batch
 //     is missing
 //   - `__bases__/<user>:<path>`: the version on which pending writes are based, if the remote has a newer
@@ -22,6 +23,8 @@
 //   - `__sync__/unfinished`: a marker that exists while a step that does not fit in one commit is being
 //     written. t: the targets that the step changes, b: the batches that the step writes in parts
 //   - `__sync__/tokens`: a stream token for each user
+//   - `__registrations__/<user>:<run>`: the registrations of a run with pending batches, oldest first.
+//     t: their tokens, b: for each of them the last batch that may have been sent under it
 //
 // <path> and <user> are escaped (EscapedName.swift). A user's name starts with "=", and "-" means no user.
 
@@ -38,6 +41,7 @@ enum CacheKeys {
   static let queue = CollectionPath(unchecked: ["__queue__"])
   static let remotes = CollectionPath(unchecked: ["__remote__"])
   static let targets = CollectionPath(unchecked: ["__targets__"])
+  static let registrations = CollectionPath(unchecked: ["__registrations__"])
   static let orphans = CollectionPath(unchecked: ["__orphans__"])
 
   static func remote(_ path: DocumentPath) -> DocumentPath {
@@ -53,6 +57,10 @@ enum CacheKeys {
   }
 
   static func batch(_ name: String) -> DocumentPath { DocumentPath(unchecked: ["__queue__", name]) }
+
+  static func registration(_ run: RunID, of user: String?) -> DocumentPath {
+    DocumentPath(unchecked: ["__registrations__", "\(queueName(user)):\(run)"])
+  }
 
   static func parts(of batch: DocumentPath) -> CollectionPath {
     CollectionPath(unchecked: batch.segments + ["__parts__"])

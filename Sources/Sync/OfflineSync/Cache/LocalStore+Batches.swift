@@ -8,7 +8,9 @@ extension LocalStore {
     let path = CacheKeys.batch(batch.id, of: user)
     let bytes = BatchCodec.encode(batch)
     let partCount = bytes.count > sizes.part ? (bytes.count - 1) / sizes.part + 1 : 0
-    transaction.put([partCount > 0 ? ("n", .integer(Int64(partCount))) : ("b", .bytes(bytes))], at: path)
+    var fields: [StoredMap.Entry] = [partCount > 0 ? ("n", .integer(Int64(partCount))) : ("b", .bytes(bytes))]
+    if mayHaveSent(batch) { fields.append(("s", .boolean(true))) }
+    transaction.put(fields, at: path)
     for number in 0..<partCount {
       let part = Array(bytes[(number * sizes.part)...].prefix(sizes.part))
       transaction.put([("b", .bytes(part))], at: CacheKeys.part(number, of: path))

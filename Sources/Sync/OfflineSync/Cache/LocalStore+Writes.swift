@@ -9,15 +9,18 @@ extension LocalStore {
   /// Adds a batch to the queue. The batch is durable when this function returns, unless a lower durability is
   /// requested.
   package func write(
-    _ mutations: [Mutation], at time: StoredTimestamp, durability: StoreDurability? = nil
+    _ mutations: [Mutation], at time: StoredTimestamp, durability: StoreDurability? = nil,
+    sendsAtOnce: Bool = false
   ) throws(DocumentStoreError) -> Written {
-    try write(mutations.map { PendingMutation($0) }, at: time, durability: durability)
+    try write(
+      mutations.map { PendingMutation($0) }, at: time, durability: durability, sendsAtOnce: sendsAtOnce)
   }
 
   /// Adds a batch to the queue. Throws if a write follows earlier pending writes and their result is no
-  /// longer the one that the write requires.
+  /// longer the one that the write requires. `sendsAtOnce` says that the batch may be sent when this returns.
   package func write(
-    _ mutations: [PendingMutation], at time: StoredTimestamp, durability: StoreDurability? = nil
+    _ mutations: [PendingMutation], at time: StoredTimestamp, durability: StoreDurability? = nil,
+    sendsAtOnce: Bool = false
   ) throws(DocumentStoreError) -> Written {
     var transaction = begin()
     transaction.isAtomic = true
@@ -44,6 +47,7 @@ extension LocalStore {
       try transaction.touch(path, visible: visible)
       documents.append(visible)
     }
+    if sendsAtOnce { sendAtOnce(batch.id) }
     put(batch, &transaction)
     globals.lastBatch += 1
     queues[user, default: WriteQueue()].append(batch)
@@ -144,6 +148,7 @@ extension LocalStore {
     }
     queues[user]?.remove(batch.id)
     removeBatch(batch.id, &transaction)
+    dropTokens(of: batch.run, &transaction)
     var documents: [SyncedDocument] = []
     for path in batch.paths {
       let remote = try transaction.remote(path)

@@ -40,6 +40,8 @@ package final class LocalStore {
   /// The number of parts of each batch that is stored in parts.
   var partCounts: [DocumentPath: Int] = [:]
   var tokens: [String: [UInt8]] = [:]
+  /// The registrations of the runs of each user's queue.
+  var runTokens: [String?: [RunID: RunTokens]] = [:]
   var targets: [TargetID: StoredTarget] = [:]
   var idsByText: [String: TargetID] = [:]
   /// The documents of each target. They are loaded when the target is first used after the store was opened.
@@ -142,6 +144,7 @@ package final class LocalStore {
         if case .bytes(let token) = value { tokens[name] = token }
       }
     }
+    try loadRunTokens()
     try loadQueues()
     try loadBases()
     for stored in try store.documents(StructuredQuery(.collection(CacheKeys.targets))) {
@@ -165,6 +168,7 @@ package final class LocalStore {
       guard parts.count == 2, let user = CacheKeys.user(queueName: parts[0]),
         let batch = BatchCodec.decode(try bytes(ofBatch: stored)), parts[1] == "\(batch.id)"
       else { throw RemoteNote.damaged(stored.path, store) }
+      if stored.fields["s"] == .boolean(true) { runTokens[user]?[batch.run]?.send(batch.id) }
       batches[user, default: []].append(batch)
     }
     for (user, batches) in batches {

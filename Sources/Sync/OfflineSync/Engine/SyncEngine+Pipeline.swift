@@ -36,11 +36,11 @@ extension SyncEngine {
   private func send(_ batch: PendingBatch) throws(DocumentStoreError) {
     stopIdleTimer()
     let first = writing.pipeline.first?.id ?? batch.id
-    effects.append(
-      .send(
-        RemoteWrite(
-          id: WriteID(queue: local.queueName, run: batch.run, batch: batch.id),
-          mutations: batch.mutations.map(\.mutation), firstOpen: first, guards: try guards(of: batch))))
+    var write = RemoteWrite(
+      id: WriteID(queue: local.queueName, run: batch.run, batch: batch.id),
+      mutations: batch.mutations.map(\.mutation), firstOpen: first, guards: try guards(of: batch))
+    write.registration = local.registration(of: batch)
+    effects.append(.send(write))
   }
 
   /// Returns the guards of a batch. A document with an earlier unanswered batch gets no guard.
@@ -79,10 +79,14 @@ extension SyncEngine {
   func writeOpened() {
     guard writing.phase == .opening else { return }
     writing.phase = .open
-    effects.append(.handshake(token: local.streamToken, runs: []))
+    effects.append(.handshake(token: local.streamToken, runs: local.registrations))
   }
 
-  func registered(_ tokens: [RunID: [UInt8]]) throws(DocumentStoreError) {}
+  /// Stores the tokens of the runs, before the first batch is sent under them.
+  func registered(_ tokens: [RunID: [UInt8]]) throws(DocumentStoreError) {
+    guard writing.phase == .open, !writing.isHandshakeComplete else { return }
+    try local.register(tokens.filter { RemoteLimits.isValid(registration: $0.value) })
+  }
 
   func handshakeComplete(_ token: [UInt8]) throws(DocumentStoreError) {
     guard writing.phase == .open, !writing.isHandshakeComplete else { return }

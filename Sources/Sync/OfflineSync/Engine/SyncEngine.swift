@@ -103,7 +103,9 @@ package final class SyncEngine {
       let written: LocalStore.Written
       do throws(DocumentStoreError) {
         // The fsync of the last write makes the earlier ones durable, too.
-        written = try local.write(write.mutations, at: write.time, durability: isLast ? nil : .buffered)
+        written = try local.write(
+          write.mutations, at: write.time, durability: isLast ? nil : .buffered,
+          sendsAtOnce: writing.isHandshakeComplete)
       } catch {
         results.append(.failure(error))
         continue

@@ -16,10 +16,10 @@
 // (`PendingPrecondition.encoded`). A verification in the base is the ground (PendingBatch+Following).
 // Integers are little-endian. Form 0 had no run; it is decoded as run 0.
 
-internal import ByteStore
-internal import DocumentStore
+package import ByteStore
+package import DocumentStore
 
-enum BatchCodec {
+package enum BatchCodec {
   private static let form: UInt8 = 1
   private static let formWithoutRun: UInt8 = 0
 
@@ -34,6 +34,14 @@ enum BatchCodec {
       bytes.append(varint: UInt64(mutations.count))
       for mutation in mutations { append(mutation, to: &bytes) }
     }
+    return bytes
+  }
+
+  /// The encoding of mutations without a batch. Equal mutations have equal encodings.
+  package static func encode(_ mutations: [Mutation]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(varint: UInt64(mutations.count))
+    for mutation in mutations { append(PendingMutation(mutation), to: &bytes) }
     return bytes
   }
 
@@ -86,7 +94,7 @@ enum BatchCodec {
     append(StoredMap([("v", operand)]), to: &bytes)
   }
 
-  static func append(_ fields: StoredMap, to bytes: inout [UInt8]) {
+  package static func append(_ fields: StoredMap, to bytes: inout [UInt8]) {
     let time = SnapshotVersion.none.timestamp
     let record = StoredDocument(
       path: DocumentPath(unchecked: ["", ""]), createTime: time, updateTime: time, fields: fields
@@ -174,7 +182,7 @@ enum BatchCodec {
     return names
   }
 
-  static func fields(_ reader: inout ByteReader) -> StoredMap? {
+  package static func fields(_ reader: inout ByteReader) -> StoredMap? {
     guard let size = count(&reader), let record = reader.array(size) else { return nil }
     return (try? StoredDocument(path: DocumentPath(unchecked: ["", ""]), record: record))?.fields
   }

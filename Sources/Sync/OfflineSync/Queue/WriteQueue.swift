@@ -3,6 +3,7 @@
 // Invariants:
 //   - `order` has the keys of `batches`.
 //   - `chains` has, for each path, the batches that write it, and no empty list.
+//   - `runCounts` has the number of batches of each run that has batches.
 //   - The decider of a chain is the last batch whose result is independent of the document's earlier state.
 //   - The followers of a chain are the batches that follow earlier batches of the chain. At least one of
 //     these earlier batches leaves the document in place.
@@ -29,6 +30,7 @@ package struct WriteQueue: Sendable {
   private var order = BatchList()
   /// The batches of each document, so that no operation on one document scans the whole queue.
   private var chains: [DocumentPath: Chain] = [:]
+  private var runCounts: [RunID: Int] = [:]
 
   package init() {}
 
@@ -71,6 +73,7 @@ package struct WriteQueue: Sendable {
   package mutating func append(_ batch: PendingBatch) {
     order.append(batch.id)
     batches[batch.id] = batch
+    runCounts[batch.run, default: 0] += 1
     for path in batch.paths {
       chains[path, default: Chain()].batches.append(batch.id)
       if batch.determinesResult(of: path) { chains[path]?.decider = batch.id }
@@ -94,6 +97,8 @@ package struct WriteQueue: Sendable {
   package mutating func remove(_ id: BatchID) -> PendingBatch? {
     guard let batch = batches.removeValue(forKey: id) else { return nil }
     order.remove(id)
+    runCounts[batch.run, default: 1] -= 1
+    if runCounts[batch.run] == 0 { runCounts[batch.run] = nil }
     for path in batch.paths {
       // The chain is removed from the dictionary during the change, so that it is modified in place and not
       // copied.
@@ -124,6 +129,31 @@ package struct WriteQueue: Sendable {
     guard batches[batch.id] != nil else { return }
     batches[batch.id] = batch
     noteFollower(batch)
+  }
+
+  // MARK: Runs
+
+  func count(of run: RunID) -> Int { runCounts[run] ?? 0 }
+
+  /// The runs of the batches, in the order of their first batch.
+  func runs(max count: Int) -> [RunID] {
+    var runs: [RunID] = []
+    var known: Set<RunID> = []
+    for id in ids {
+      guard known.count < min(count, runCounts.count) else { break }
+      if let run = batches[id]?.run, known.insert(run).inserted { runs.append(run) }
+    }
+    return runs
+  }
+
+  /// The first and the last batch of each run.
+  var spans: [RunID: (first: BatchID, last: BatchID)] {
+    var spans: [RunID: (first: BatchID, last: BatchID)] = [:]
+    for id in ids {
+      guard let run = batches[id]?.run else { continue }
+      spans[run] = (spans[run]?.first ?? id, id)
+    }
+    return spans
   }
 
   // MARK: What the user sees
@@ -181,6 +211,7 @@ package struct WriteQueue: Sendable {
     if ids != ids.sorted() || Set(ids) != Set(batches.keys) { return "the order of the queue" }
     var expected: [DocumentPath: [BatchID]] = [:]
     for batch in all { for path in batch.paths { expected[path, default: []].append(batch.id) } }
+    if Dictionary(grouping: all, by: \.run).mapValues(\.count) != runCounts { return "the runs of the queue" }
     if expected != chains.mapValues({ Array($0.batches.all) }) { return "the chains of the queue" }
     for (path, chain) in chains {
       let decider = chain.batches.all.last { batches[$0]?.determinesResult(of: path) ?? false }

@@ -1,7 +1,7 @@
 // Validates all data from outside before it enters a client's store.
 //
 //   document   path, keys derived from it, times, and all limits of DocumentLimits
-//   token      its size in bytes
+//   token      its size in bytes, also of a registration
 //   time       between 1970 and the year 9999
 //   answer     to a write: times, and each value that the remote has computed
 //
@@ -13,6 +13,8 @@ enum RemoteLimits {
   /// The maximum size of a resume token. A token is stored with its target and rewritten at each change of
   /// the target.
   static let tokenBytesMax = 64 << 10
+  /// The maximum size of a registration token, which is sent with each batch.
+  private static let registrationBytesMax = 4 << 10
 
   // MARK: Documents
 
@@ -40,6 +42,9 @@ enum RemoteLimits {
     guard token.count > tokenBytesMax else { return nil }
     return RemoteRefusal(.resumeToken, "It has \(token.count) bytes, and the limit is \(tokenBytesMax).")
   }
+
+  /// A token that is not valid counts as none.
+  static func isValid(registration token: [UInt8]) -> Bool { token.count <= registrationBytesMax }
 
   static func refusal(of count: Int) -> RemoteRefusal? {
     guard count < 0 else { return nil }

@@ -1,0 +1,93 @@
+// The registrations of the runs that have pending writes.
+//
+// A token is stored before the first batch is sent under it. A client that lost the answer to a batch, and
+// stays away until the remote has forgotten the run, then sends the token with the batch, and the remote does
+// not apply the batch a second time.
+
+internal import DocumentStore
+
+extension LocalStore {
+  /// A remote need not accept more registrations. Batches of further runs are sent without one.
+  private static let registrationsMax = 1000
+
+  /// The runs to register with the write stream: those of the pending batches, and then this run.
+  var registrations: [RunRegistration] {
+    let known = runTokens[user] ?? [:]
+    var runs = queue.runs(max: Self.registrationsMax - 1)
+    runs.removeAll { $0 == run }
+    return (runs + [run]).map {
+      RunRegistration(queue: queueName, run: $0, token: known[$0]?.current ?? [])
+    }
+  }
+
+  /// Returns the token to send with a batch; empty if the remote gave none.
+  func registration(of batch: PendingBatch) -> [UInt8] {
+    runTokens[user]?[batch.run]?.token(of: batch.id) ?? []
+  }
+
+  func mayHaveSent(_ batch: PendingBatch) -> Bool {
+    runTokens[user]?[batch.run]?.mayHaveSent(batch.id) ?? false
+  }
+
+  /// Stores the tokens of a registration. All pending batches may be sent when this returns.
+  func register(_ tokens: [RunID: [UInt8]]) throws(DocumentStoreError) {
+    let spans = queue.spans
+    let before = runTokens[user] ?? [:]
+    var known = before
+    for (run, token) in tokens where !token.isEmpty && (run == self.run || spans[run] != nil) {
+      let span = spans[run]
+      known[run, default: RunTokens()].register(
+        token, first: span?.first, through: span?.last ?? BatchID(globals.lastBatch))
+    }
+    // A run that ended without pending batches is not registered again.
+    for run in before.keys where run != self.run && spans[run] == nil { known[run] = nil }
+    guard known != before else { return }
+    runTokens[user] = known
+    var transaction = begin()
+    for run in Set(before.keys).union(known.keys) where known[run] != before[run] {
+      put(known[run], of: run, &transaction)
+    }
+    try finish(&transaction, durability: nil)
+  }
+
+  /// Notes that a new batch of this run will be sent as soon as it is in the queue.
+  func sendAtOnce(_ batch: BatchID) { runTokens[user]?[run]?.send(batch) }
+
+  /// Removes the tokens of an earlier run after its last batch left the queue.
+  func dropTokens(of run: RunID, _ transaction: inout CacheTransaction) {
+    guard run != self.run, queue.count(of: run) == 0, runTokens[user]?.removeValue(forKey: run) != nil else {
+      return
+    }
+    put(nil, of: run, &transaction)
+  }
+
+  // MARK: Storing
+
+  private func put(_ tokens: RunTokens?, of run: RunID, _ transaction: inout CacheTransaction) {
+    let path = CacheKeys.registration(run, of: user)
+    guard let tokens else { return transaction.remove(path) }
+    transaction.put(
+      [
+        ("b", .array(tokens.issued.map { .integer($0.through.value) })),
+        ("t", .array(tokens.issued.map { .bytes($0.token) })),
+      ], at: path)
+  }
+
+  func loadRunTokens() throws(DocumentStoreError) {
+    for stored in try store.documents(StructuredQuery(.collection(CacheKeys.registrations))) {
+      let parts = stored.path.id.split(separator: ":").map(String.init)
+      guard parts.count == 2, let user = CacheKeys.user(queueName: parts[0]),
+        let run = UInt64(parts[1], radix: 36), case .array(let batches)? = stored.fields["b"],
+        case .array(let tokens)? = stored.fields["t"], batches.count == tokens.count
+      else { throw RemoteNote.damaged(stored.path, store) }
+      let issued = zip(batches, tokens).compactMap { batch, token -> RunTokens.Issued? in
+        guard case .integer(let through) = batch, case .bytes(let token) = token else { return nil }
+        return RunTokens.Issued(token: token, through: BatchID(through))
+      }
+      guard issued.count == tokens.count, let known = RunTokens(issued) else {
+        throw RemoteNote.damaged(stored.path, store)
+      }
+      runTokens[user, default: [:]][RunID(run)] = known
+    }
+  }
+}
