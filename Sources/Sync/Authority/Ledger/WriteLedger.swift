@@ -1,11 +1,24 @@
-// The authority's record of the batches that it has accepted, so that it applies each batch once.
+// The authority's record of the batches that it has accepted, so that it applies each batch once, however
+// often it arrives.
+//
+//   1. turn        concurrent calls about one run wait for each other (RunTurns)
+//   2. find        the run: in its own document, among the finished runs of its queue, or in the form of
+//                  earlier releases (WriteLedger+Runs)
+//   3. recognise   a batch that was accepted is answered with its outcome
+//   4. admit       a batch of a run that was forgotten is refused if it may have been accepted, and so is a
+//                  delayed duplicate of a batch that was rejected
+//   5. commit      the batch together with the run's document, which then has the outcome (+Commit)
+//
+// A run that was not seen for the lifetime of runs is forgotten (+Expiry). Registration tokens tell its
+// batches from those of a new run. Usable from any thread.
 
+internal import ByteStore
 package import DocumentStore
 package import OfflineSync
 
 package final class WriteLedger: Sendable {
   package struct Options: Sendable {
-    /// A run that was not seen for this number of microseconds is forgotten.
+    /// A run that was not seen for this number of microseconds is forgotten. Whole days count.
     package var runLifetime: Int64 = 90 * 86_400_000_000
     /// The time in microseconds since 1970; nil for the clock of the store.
     package var now: (@Sendable () -> Int64)?
@@ -15,11 +28,18 @@ package final class WriteLedger: Sendable {
 
   /// Returns the error with which the rules refuse the writes of a user, or nil.
   package typealias WriteRule = @Sendable (_ user: String?, _ mutations: [Mutation]) -> RemoteError?
+  /// The time of the commit, and the result of each mutation.
+  package typealias Answer = (version: SnapshotVersion, results: [WriteResult])
 
-  private let store: DocumentStore
-  private let life: AuthorityLife
-  private let options: Options
+  let store: DocumentStore
+  let life: AuthorityLife
+  let options: Options
   private let mayWrite: WriteRule
+  let turns = RunTurns()
+  /// Whether the store has records in the form of earlier releases.
+  let hasEarlierRecords: Locked<Bool>
+  /// The day on which expired runs were last removed.
+  let lastRemoval: Locked<Int64>
 
   /// Opens the ledger of a store, and removes what has expired. `mayWrite` is not called for batches that
   /// were accepted before.
@@ -31,32 +51,115 @@ package final class WriteLedger: Sendable {
     self.life = life
     self.options = options
     self.mayWrite = mayWrite
+    hasEarlierRecords = Locked(true)
+    lastRemoval = Locked(.min)
+    try removeExpired()
   }
 
-  /// Whether a path belongs to the authority itself. Such documents are never told to clients.
-  package static func isReserved(_ path: DocumentPath) -> Bool { path.segments[0].hasPrefix("__") }
-
-  /// Registers the runs that a client names when it opens a write stream, in one commit. Returns the token of
-  /// each run.
-  package func register(
-    _ runs: [RunRegistration], as user: String?
-  ) throws(RemoteError) -> [RunID: [UInt8]] {
-    [:]
-  }
-
-  /// Registers one run, and returns its token.
-  package func register(_ run: RunRegistration, as user: String?) throws(RemoteError) -> [UInt8] {
-    try register([run], as: user)[run.run] ?? []
-  }
+  /// The current day.
+  var today: Int64 { Day.of(options.now?() ?? store.clock.wallMicroseconds()) }
 
   /// Applies a batch once, however often it arrives, and returns its outcome. Returns nil if a guard does
   /// not hold.
-  package func take(
-    _ write: RemoteWrite, as user: String?
-  ) throws(RemoteError) -> (version: SnapshotVersion, results: [WriteResult])? {
-    try SeamLedger(store: store, mayWrite: mayWrite).take(write, as: user)
+  package func take(_ write: RemoteWrite, as user: String?) throws(RemoteError) -> Answer? {
+    let run = RunName(user: user, queue: write.id.queue, run: write.id.run)
+    try run.check()
+    try Self.checkPaths(of: write)
+    let answer = try turns.during([run.path]) { () throws(RemoteError) in try takeAlone(write, run) }
+    removeExpiredDaily()
+    return answer
   }
 
-  /// Removes the runs that were not seen for the lifetime of a run.
-  package func removeExpired() throws(DocumentStoreError) {}
+  private static func checkPaths(of write: RemoteWrite) throws(RemoteError) {
+    guard let path = write.mutations.first(where: { isReserved($0.path) })?.path else { return }
+    throw RemoteError(.invalidArgument, "\(path) belongs to the database itself.")
+  }
+
+  private func takeAlone(_ write: RemoteWrite, _ run: RunName) throws(RemoteError) -> Answer? {
+    let known = try remotely { () throws(DocumentStoreError) in try record(of: run) }
+    let digest = KeptOutcome.digest(of: write.mutations)
+    if let known, known.accepted.contains(write.id.batch) {
+      return try recognised(write, run, known, digest: digest)
+    }
+    let open = try admitted(write, run, known)
+    if let refusal = mayWrite(run.user, write.mutations) { throw refusal }
+    return try commit(write, run, open, digest: digest)
+  }
+
+  // MARK: Batches that were accepted
+
+  private func recognised(
+    _ write: RemoteWrite, _ run: RunName, _ known: RunRecord, digest: [UInt8]
+  ) throws(RemoteError) -> Answer {
+    if let outcome = known.outcome(of: write.id.batch) {
+      guard outcome.digest == digest else {
+        throw RemoteError(
+          .invalidArgument, "Batch \(write.id.batch) was accepted before, with other writes than these.")
+      }
+      return told((version: outcome.time, results: outcome.results))
+    }
+    if hasEarlierRecords.withLock({ $0 }) {
+      let kept = try remotely { () throws(DocumentStoreError) in
+        try EarlierLedger.outcome(of: write.id.batch, run, write.mutations, in: store)
+      }
+      if let kept { return told(kept) }
+    }
+    return Self.droppedOutcome(of: write, known)
+  }
+
+  /// The answer as this life tells it. Only the watch stream tells a later state of the documents.
+  func told(_ answer: Answer) -> Answer {
+    let results = answer.results.map { result in
+      WriteResult(
+        version: life.told(result.version), transformResults: result.transformResults,
+        versionBefore: result.versionBefore.map { life.told($0) })
+    }
+    return (life.told(answer.version), results)
+  }
+
+  /// Returns the answer to an accepted batch whose outcome was dropped because its client had received it.
+  /// Only a copy of that client sends the batch again. The answer says nothing about the documents: its
+  /// version is just before the run, so that the watch stream overrides it. `versionBefore` is that version,
+  /// too, and no document ever had it. The result of a patch therefore counts as assumed until the watch
+  /// stream delivers the document, and batches that follow are refused.
+  private static func droppedOutcome(of write: RemoteWrite, _ known: RunRecord) -> Answer {
+    let start = known.registered?.microseconds ?? 0
+    let placeholder = SnapshotVersion(microseconds: max(start - 1, SnapshotVersion.first.microseconds))
+    let results = write.mutations.map { mutation in
+      WriteResult(
+        version: placeholder, transformResults: mutation.transforms.map { _ in .null },
+        versionBefore: placeholder)
+    }
+    return (placeholder, results)
+  }
+
+  // MARK: Batches that were not accepted
+
+  /// Returns the record that the batch continues. Throws if the batch may have been accepted before, or was
+  /// rejected before.
+  private func admitted(
+    _ write: RemoteWrite, _ run: RunName, _ known: RunRecord?
+  ) throws(RemoteError) -> RunRecord {
+    if !write.registration.isEmpty {
+      switch try remotely({ () throws(DocumentStoreError) in try life.check(write.registration, of: run) }) {
+      // A run that is registered again after it was forgotten has another date.
+      case .registered(let time): guard known?.registered == time else { throw .outcomeUnknown }
+      case .lost: break
+      case .unknown: throw .outcomeUnknown
+      }
+    }
+    guard let known else { return RunRecord(lastDay: today) }
+    guard known.accepted.isOpen(write.id.batch) else {
+      // The batch is a delayed duplicate of a batch that was rejected or cancelled.
+      throw RemoteError(.failedPrecondition, "Batch \(write.id.batch) was answered before.")
+    }
+    return known
+  }
+
+  /// Reports an error of the store as a client is told it.
+  func remotely<Value>(
+    _ body: () throws(DocumentStoreError) -> Value
+  ) throws(RemoteError) -> Value {
+    do throws(DocumentStoreError) { return try body() } catch { throw RemoteError(error) }
+  }
 }

@@ -1,0 +1,101 @@
+// Removes what the ledger knows about runs that were not seen for the lifetime of runs.
+
+internal import ByteStore
+package import DocumentStore
+internal import OfflineSync
+
+extension WriteLedger {
+  /// Documents that are removed with one commit.
+  private static let documentsAtOnce = 200
+
+  /// Removes all expired runs.
+  package func removeExpired() throws(DocumentStoreError) {
+    let today = today
+    while try removeSome(on: today) {}
+    lastRemoval.withLock { $0 = max($0, today) }
+  }
+
+  /// Removes expired runs on the first call of a day, and a part of them if there are many. A failure waits
+  /// for the next call.
+  func removeExpiredDaily() {
+    let today = today
+    guard lastRemoval.withLock({ $0 < today }) else { return }
+    guard let isIncomplete = try? removeSome(on: today), !isIncomplete else { return }
+    lastRemoval.withLock { $0 = max($0, today) }
+  }
+
+  /// Removes some expired runs. Returns false if none is left.
+  private func removeSome(on today: Int64) throws(DocumentStoreError) -> Bool {
+    // The lifetime has whole days, and a day that has not ended does not count.
+    let day = today - max(0, options.runLifetime) / Day.microseconds
+    let removesRuns = try removeRuns(notSeenSince: day)
+    let removesFinished = try removeFinishedRuns(notSeenSince: day)
+    let removesEarlier = try removeEarlierRecords(notSeenSince: day)
+    return removesRuns || removesFinished || removesEarlier
+  }
+
+  private func expired(
+    _ scope: StructuredQuery.Scope, _ day: Int64
+  ) throws(DocumentStoreError) -> [StoredDocument] {
+    let seen = StoredFieldPath(unchecked: ["d"])
+    return try store.documents(
+      try StructuredQuery(scope)
+        .filtered(by: .field(seen, .lessThan, .integer(day)))
+        .limited(to: .first(Self.documentsAtOnce)))
+  }
+
+  private func removeRuns(notSeenSince day: Int64) throws(DocumentStoreError) -> Bool {
+    let paths = try expired(.collectionGroup(RunName.runs), day).map(\.path)
+      .filter { $0.segments[0] == RunName.queues }
+    return try turns.during(Set(paths)) { () throws(DocumentStoreError) in
+      // A run may have been seen since the query.
+      var stillExpired: [DocumentPath] = []
+      for path in paths {
+        guard case .integer(let last)? = try store.document(at: path)?.fields["d"], last < day else {
+          continue
+        }
+        stillExpired.append(path)
+      }
+      guard !stillExpired.isEmpty else { return false }
+      try store.commit(stillExpired.map { .delete($0) })
+      return true
+    }
+  }
+
+  private func removeFinishedRuns(notSeenSince day: Int64) throws(DocumentStoreError) -> Bool {
+    let paths = try expired(.collection(CollectionPath(unchecked: [RunName.queues])), day).map(\.path)
+    return try turns.during(Set(paths)) { () throws(DocumentStoreError) in
+      var mutations: [Mutation] = []
+      for path in paths {
+        guard let document = try store.document(at: path) else { continue }
+        var runs = FinishedRuns(document.fields) ?? FinishedRuns()
+        runs.removeRuns(notSeenSince: day)
+        mutations.append(runs.isEmpty ? .delete(path) : .set(path, runs.fields))
+      }
+      guard !mutations.isEmpty else { return false }
+      try store.commit(mutations)
+      return true
+    }
+  }
+
+  /// Removes records in the form of earlier releases, which do not change any more.
+  private func removeEarlierRecords(notSeenSince day: Int64) throws(DocumentStoreError) -> Bool {
+    guard hasEarlierRecords.withLock({ $0 }) else { return false }
+    var expired: [DocumentPath] = []
+    var isEmpty = true
+    for collection in [EarlierLedger.writers, EarlierLedger.writes] {
+      var page = StructuredQuery(.collection(collection))
+      while expired.count < Self.documentsAtOnce {
+        let documents = try store.documents(page.limited(to: .first(Self.documentsAtOnce)))
+        guard let last = documents.last else { break }
+        isEmpty = false
+        expired += documents.filter { Day.of($0.updateTime.microseconds) < day }.map(\.path)
+        page = try page.starting(.after, last)
+      }
+    }
+    if isEmpty { hasEarlierRecords.withLock { $0 = false } }
+    guard !expired.isEmpty else { return false }
+    try store.commit(expired.map { .delete($0) })
+    return true
+  }
+}

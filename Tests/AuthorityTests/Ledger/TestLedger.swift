@@ -1,0 +1,62 @@
+// A ledger over a store, and batches for it.
+
+import ByteStore
+import DocumentStore
+import Harness
+import OfflineSync
+
+@testable import Authority
+
+struct TestLedger {
+  let world: TestStore
+  let life: AuthorityLife
+  let ledger: WriteLedger
+  private let isRefusing = Locked(false)
+
+  static let counter = DocumentPath(unchecked: ["counters", "all"])
+
+  init(_ world: TestStore) throws {
+    self.world = world
+    life = try AuthorityLife(of: world.store)
+    let (clock, isRefusing) = (world.clock, isRefusing)
+    var options = WriteLedger.Options()
+    options.now = { clock.wallMicroseconds() }
+    ledger = try WriteLedger(of: world.store, life, options: options) { _, _ in
+      isRefusing.withLock { $0 } ? RemoteError(.permissionDenied, "The rules say no.") : nil
+    }
+  }
+
+  /// From here on, the rules refuse all writes.
+  func refuse() { isRefusing.withLock { $0 = true } }
+
+  /// A batch that increments the counter.
+  static func write(
+    _ batch: Int64, run: UInt64 = 1, firstOpen: Int64? = nil, _ mutations: [Mutation] = [increment(counter)]
+  ) -> RemoteWrite {
+    RemoteWrite(
+      id: WriteID(queue: "c/-", run: RunID(run), batch: BatchID(batch)), mutations: mutations,
+      firstOpen: BatchID(firstOpen ?? batch))
+  }
+
+  @discardableResult func take(
+    _ write: RemoteWrite, as user: String? = nil
+  ) throws -> WriteLedger.Answer? { try ledger.take(write, as: user) }
+
+  /// The number in the counter.
+  var count: Int64 {
+    get throws {
+      guard case .integer(let count)? = try world.store.document(at: Self.counter)?.fields["n"] else {
+        return 0
+      }
+      return count
+    }
+  }
+
+  var runs: Int {
+    get throws { try world.store.documents(StructuredQuery(.collectionGroup(RunName.runs))).count }
+  }
+
+  func register(_ run: UInt64, _ token: [UInt8] = []) throws -> [UInt8] {
+    try ledger.register(RunRegistration(queue: "c/-", run: RunID(run), token: token), as: nil)
+  }
+}
