@@ -626,6 +626,10 @@ struct RemoteGuide {
 
     func handshake(_ token: [UInt8]) { queue.async { self.inner?.handshake(token) } }
 
+    func handshake(_ token: [UInt8], runs: [RunRegistration]) {
+      queue.async { self.inner?.handshake(token, runs: runs) }
+    }
+
     func write(_ write: RemoteWrite) { queue.async { self.send(write) } }
 
     func close() { queue.async { self.end() } }
@@ -642,7 +646,7 @@ struct RemoteGuide {
     private func receive(_ event: WriteStreamEvent) {
       guard !isClosed else { return }
       switch event {
-      case .opened, .handshakeComplete: handler(event)
+      case .opened, .registered, .handshakeComplete: handler(event)
       case .answered:
         unanswered -= 1
         handler(event)
