@@ -25,7 +25,7 @@ extension Mutation {
 extension StoredMap {
   /// The fields as a record with these shapes. Nil if they exceed a limit.
   func recordWithinLimits(_ shapes: ShapeDictionary) -> CheckedRecord? {
-    if let record, shapes.owns(record.shapes) { return record }
+    if let record, shapes.owns(record.shapes), !record.lacksShapes { return record }
     return FieldsEncoder.recordWithinLimits(of: self, shapes: shapes)
   }
 }

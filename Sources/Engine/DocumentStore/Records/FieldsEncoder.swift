@@ -20,7 +20,14 @@ package struct FieldsEncoder: Sendable {
 
   /// The encoder for fields that change a part of a document. The names of such fields are no shape, because
   /// each update of a document may have others.
-  package var forPatches: FieldsEncoder { FieldsEncoder(shapes, admitsShapes: false) }
+  package var forPatches: FieldsEncoder { withoutNewShapes }
+
+  /// The encoder that uses the shapes there are and creates none. For fields whose write may be refused: their
+  /// maps get new shapes only in a commit.
+  package var withoutNewShapes: FieldsEncoder { FieldsEncoder(shapes, admitsShapes: false) }
+
+  /// The encoder for fields that belong to no store. Their maps contain their names.
+  package static let withoutStore = FieldsEncoder(ShapeDictionary(), admitsShapes: false)
 
   /// Encodes fields that `body` writes into the outermost map. Returns nil if the fields may exceed a limit
   /// of documents, so that another encoder must find out which. `kind` tells apart documents of different
@@ -43,7 +50,7 @@ package struct FieldsEncoder: Sendable {
   /// record's `checkedSize` is nil, the fields may exceed a limit. `DocumentLimits` must then check the given
   /// fields, because a record beyond the limits cannot be decoded.
   static func record(of fields: StoredMap, shapes: ShapeDictionary) -> CheckedRecord {
-    if let record = fields.record, shapes.owns(record.shapes) { return record }
+    if let record = fields.record, shapes.owns(record.shapes), !record.lacksShapes { return record }
     return FieldsEncoder(shapes).withWriter { writer in
       writer.record(of: fields)
       return writer.finish()

@@ -12,6 +12,8 @@ final class CheckedRecord: Sendable {
   /// Firestore's size of the fields, without the path and the constant per document, if the fields are known
   /// to be within the limits of documents. Nil for records that were read.
   let checkedSize: Int?
+  /// Whether a map contains its names because its encoder could not give it a shape. A commit may give it one.
+  let lacksShapes: Bool
 
   init(_ bytes: [UInt8], _ shapes: ShapeTable) throws(RecordError) {
     try RecordCodec.check(bytes.rawSpan, shapes)
@@ -19,16 +21,21 @@ final class CheckedRecord: Sendable {
     self.bytes = bytes
     self.shapes = shapes
     checkedSize = nil
+    lacksShapes = false
   }
 
   /// A record that an encoder of this module has written.
-  init(trusted bytes: [UInt8], _ shapes: ShapeTable, fieldsStart: Int, checkedSize: Int?) {
+  init(
+    trusted bytes: [UInt8], _ shapes: ShapeTable, fieldsStart: Int, checkedSize: Int?,
+    lacksShapes: Bool = false
+  ) {
     // The encoders may write more than the limits allow. `DocumentLimits` refuses such a record later.
     assert(checkedSize == nil || (try? RecordCodec.check(bytes.rawSpan, shapes)) != nil)
     self.bytes = bytes
     self.shapes = shapes
     self.fieldsStart = fieldsStart
     self.checkedSize = checkedSize
+    self.lacksShapes = lacksShapes
   }
 
   // These methods borrow the arrays for the duration of `body`. The property `rawSpan` would retain them,

@@ -28,11 +28,13 @@ package struct RecordWriter: ~Copyable {
   private(set) var usedShapes: [Int] = []
   private var tracksShapes = false
   /// Firestore's size of what was written.
-  private var size = 0
+  var size = 0
   private var depth = 0
   /// A field was written twice, so `size` is too large.
   private var isSizeUnknown = false
   private var violatesLimits = false
+  /// Whether a map with fields was written with its names.
+  private(set) var hasNamedMaps = false
   /// Whether values beyond the limits are left out. Recursion and memory are then bounded by the limits, even
   /// if the caller's values share their contents.
   var stopsAtLimits = false
@@ -112,7 +114,7 @@ package struct RecordWriter: ~Copyable {
     if let shapes, shapes.version != snapshot.version { snapshot = shapes.snapshot }
     parts.truncate(to: 0)
     if !otherNames.isEmpty { otherNames.removeAll(keepingCapacity: true) }
-    (size, depth, isSizeUnknown, violatesLimits) = (0, 0, false, false)
+    (size, depth, isSizeUnknown, violatesLimits, hasNamedMaps) = (0, 0, false, false, false)
     place = kind
   }
 
@@ -120,7 +122,8 @@ package struct RecordWriter: ~Copyable {
   func finish() -> CheckedRecord {
     CheckedRecord(
       trusted: bytes.array(), snapshot.table, fieldsStart: Self.headBytes,
-      checkedSize: isWithinLimits && !isSizeUnknown ? size : nil)
+      checkedSize: isWithinLimits && !isSizeUnknown ? size : nil,
+      lacksShapes: hasNamedMaps && shapes == nil)
   }
 
   /// False if the fields may exceed a limit of documents, apart from the limit on the whole document's size.
@@ -265,6 +268,7 @@ package struct RecordWriter: ~Copyable {
   }
 
   mutating func noteName(bytes: Int, isUserName: Bool) {
+    hasNamedMaps = true
     size &+= bytes &+ 1
     if !isUserName { violatesLimits = true }
   }

@@ -1,5 +1,7 @@
 // Finds the slot of a name in a shape, and shapes by their names, without comparing or hashing strings.
 
+import ByteStore
+
 /// A name in a form that is cheap to compare. Two names of at most 16 bytes are equal if their keys are
 /// equal.
 struct FieldNameKey: BitwiseCopyable {
@@ -148,6 +150,22 @@ final class ShapeSlots: @unchecked Sendable {
   @inline(never)
   private func slot(ofOtherWords name: String) -> Int? { slot(of: name, FieldNameKey(name)) }
 
+  /// The slot of a name that is given as bytes; nil if the shape lacks this name.
+  func slot(of name: RawSpan) -> Int? {
+    let key = FieldNameKey(name)
+    var place = Int(truncatingIfNeeded: key.hash) & mask
+    while true {
+      let slot = unsafe Int(table[place]) &- 1
+      guard slot >= 0 else { return nil }
+      if unsafe keys[slot].isSame(as: key),
+        key.bytes <= FieldNameKey.exactBytesMax || names[slot].isSame(asUTF8: name)
+      {
+        return slot
+      }
+      place = (place &+ 1) & mask
+    }
+  }
+
   /// The slot of a name with this key; nil if the shape lacks this name.
   @inline(__always)
   func slot(of name: String, _ key: FieldNameKey) -> Int? {
@@ -162,6 +180,13 @@ final class ShapeSlots: @unchecked Sendable {
       }
       place = (place &+ 1) & mask
     }
+  }
+}
+
+extension String {
+  fileprivate func isSame(asUTF8 other: RawSpan) -> Bool {
+    var text = self
+    return text.withUTF8 { unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer($0)).isSame(as: other) }
   }
 }
 
