@@ -21,6 +21,8 @@ package struct JSONReader: ~Escapable {
   package internal(set) var offset = 0
   private var depthLeft: Int
   private var countLeft: Int
+  /// How the documents in the message are read.
+  let documents: DocumentReading
 
   /// The kinds of values.
   package enum Kind: Sendable {
@@ -36,6 +38,7 @@ package struct JSONReader: ~Escapable {
     self.bytes = bytes
     depthLeft = limits.depthMax
     countLeft = limits.countMax
+    documents = limits.documents
   }
 
   // MARK: Values

@@ -26,6 +26,12 @@ package struct JSONWriter: Sendable {
     endKey()
   }
 
+  /// Writes a key that is valid UTF-8.
+  mutating func key(utf8 key: RawSpan) {
+    string(utf8: key)
+    endKey()
+  }
+
   /// Writes the name of a field as a key, in lower camel case: `updateMask` for `update_mask`.
   package mutating func key(field name: String) {
     separate()
@@ -88,6 +94,21 @@ package struct JSONWriter: Sendable {
       for byte in value.utf8 { appendEscaped(byte) }
     } else {
       bytes.append(utf8: value)
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Writes a string that is valid UTF-8.
+  mutating func string(utf8 value: RawSpan) {
+    separate()
+    bytes.append(UInt8(ascii: "\""))
+    let hasEscapes = unsafe value.withUnsafeBytes { unsafe $0.contains(where: Self.needsEscape) }
+    if hasEscapes {
+      for offset in 0..<value.byteCount {
+        appendEscaped(unsafe value.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+      }
+    } else {
+      bytes.append(copying: value)
     }
     bytes.append(UInt8(ascii: "\""))
   }

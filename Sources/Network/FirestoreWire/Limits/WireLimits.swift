@@ -1,7 +1,7 @@
 // Limits for bytes from outside.
 
 /// The sizes up to which messages are decoded. Each limit is checked before memory is reserved.
-package struct WireLimits: Hashable, Sendable {
+package struct WireLimits: Sendable {
   /// The limits of a server: a commit of 10 MiB, with room for the envelope.
   package static let standard = WireLimits()
 
@@ -12,6 +12,9 @@ package struct WireLimits: Hashable, Sendable {
   /// The number of all repeated elements of a message, counted at every depth. Two bytes on the wire can
   /// become hundreds in memory, so a limit on bytes alone does not bound the memory.
   package var countMax = 100_000
+
+  /// How the documents in the message are read.
+  package var documents = DocumentReading.standard
 
   package init() {}
 }

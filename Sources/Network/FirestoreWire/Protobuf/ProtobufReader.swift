@@ -14,6 +14,8 @@ package struct ProtobufReader: ~Escapable {
   package private(set) var end: Int
   private var depthLeft: Int
   private var countLeft: Int
+  /// How the documents in the message are read.
+  let documents: DocumentReading
 
   /// Throws if the message is longer than the limit.
   @_lifetime(copy bytes)
@@ -25,6 +27,7 @@ package struct ProtobufReader: ~Escapable {
     end = bytes.byteCount
     depthLeft = limits.depthMax
     countLeft = limits.countMax
+    documents = limits.documents
   }
 
   /// The bytes of the current message that are left.
@@ -159,6 +162,19 @@ package struct ProtobufReader: ~Escapable {
     let text = unsafe span.withUnsafeBytes { unsafe String(validating: $0, as: UTF8.self) }
     guard let text else { throw problem("a string is not UTF-8", at: start) }
     return text
+  }
+
+  /// The bytes of the current message that are left, for a reader of its own. `skip(bytes:)` continues behind
+  /// what that reader has read.
+  var rest: RawSpan {
+    @_lifetime(copy self)
+    get { bytes.extracting(offset..<end) }
+  }
+
+  /// Continues behind so many bytes, at most those that are left.
+  mutating func skip(bytes count: Int) {
+    precondition(count >= 0 && count <= bytesLeft, "a reader does not read beyond the message")
+    offset &+= count
   }
 
   // MARK: Nested messages
