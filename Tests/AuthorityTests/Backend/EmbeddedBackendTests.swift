@@ -165,6 +165,31 @@ import Testing
     #expect(try ids("users/1") == [])
   }
 
+  @Test func documentsThatExistOnlyAsParentsAreListed() throws {
+    for name in ["rooms/a/chats/1", "rooms/b", "rooms/c/rooms/d", "rooms/b/chats/2", "rooms/e/x/1/y/1"] {
+      try set(name, 1)
+    }
+    func ids(_ collection: [String], after: String? = nil, max: Int = 100) throws -> [String] {
+      try backend.documentIDs(in: CollectionPath(unchecked: collection), after: after, max: max)
+    }
+    #expect(try ids(["rooms"]) == ["a", "b", "c", "e"])
+    #expect(try ids(["rooms"], after: "a", max: 2) == ["b", "c"])
+    #expect(try ids(["rooms"], after: "c") == ["e"])
+    #expect(try ids(["rooms", "c", "rooms"]) == ["d"])
+    #expect(try ids(["rooms", "e", "x"]) == ["1"])
+    #expect(try ids(["others"]) == [])
+  }
+
+  /// Names longer than the keys of the index have no order there.
+  @Test func longNamesAreListed() throws {
+    let long = String(repeating: "x", count: 1000)
+    for name in ["\(long)1", "\(long)2", "a", "z"] { try set("rooms/\(name)/chats/1", 1) }
+    let rooms = CollectionPath(unchecked: ["rooms"])
+    #expect(try backend.documentIDs(in: rooms, after: nil, max: 9) == ["a", "\(long)1", "\(long)2", "z"])
+    #expect(try backend.documentIDs(in: rooms, after: "\(long)1", max: 9) == ["\(long)2", "z"])
+    #expect(try backend.collections(below: path("rooms/\(long)2"), after: nil, max: 9) == ["chats"])
+  }
+
   @Test func manyDocumentsOfACollectionTakeOneStepEach() throws {
     for number in 0..<300 { try set("rooms/\(number)/chats/1", 1) }
     try set("rooms/150/pins/1", 1)

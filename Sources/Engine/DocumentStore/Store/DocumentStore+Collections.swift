@@ -43,49 +43,70 @@ extension DocumentStore {
     return found
   }
 
-  /// The ids of the collections directly below a document, or of the root collections, in order. A collection
-  /// without documents counts if a document is below it at any depth. The document need not exist.
-  package func collectionIDs(below document: DocumentPath?) throws(DocumentStoreError) -> [String] {
-    let parent = document?.segments ?? []
-    var ids: Set<String> = []
-    for group in try collectionGroups() {
-      try addCollections(below: parent, withDocumentsOf: group, to: &ids)
-    }
-    return ids.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  /// The ids of the collections directly below a document, or of the root collections, in the order of names.
+  /// A collection without documents counts if a document is below it at any depth. The document need not
+  /// exist.
+  package func collectionIDs(
+    below document: DocumentPath?, after: String? = nil, max count: Int = .max
+  ) throws(DocumentStoreError) -> [String] {
+    try names(NamesBelow(document?.segments ?? [], depth: 2, after: after, count: count))
   }
 
-  /// Adds the collections below a path that contain documents of a collection group. Each of them takes one
-  /// seek in the index of names.
-  private func addCollections(
-    below parent: [String], withDocumentsOf group: String, to ids: inout Set<String>
+  /// The ids of a collection's documents in the order of names, also of those that do not exist, but have
+  /// documents below them.
+  package func documentIDs(
+    in collection: CollectionPath, after: String? = nil, max count: Int = .max
+  ) throws(DocumentStoreError) -> [String] {
+    try names(NamesBelow(collection.segments, depth: 1, after: after, count: count))
+  }
+
+  private func names(_ wanted: NamesBelow) throws(DocumentStoreError) -> [String] {
+    var found: [[UInt8]: String] = [:]
+    for group in try collectionGroups() where (try? CollectionPath([group])) != nil {
+      try add(wanted, ofGroup: group, to: &found)
+    }
+    return Array(found.sorted { $0.key.precedes($1.key) }.map(\.value).prefix(wanted.count))
+  }
+
+  /// Adds the names in the paths of a collection group, by their keys. Each name takes one seek in the index of
+  /// names.
+  private func add(
+    _ wanted: NamesBelow, ofGroup group: String, to found: inout [[UInt8]: String]
   ) throws(DocumentStoreError) {
-    var start = NameKey.prefix(group: group)
-    for segment in parent { DocumentKey.append(segment, to: &start) }
+    let groupKey = NameKey.prefix(group: group)
+    let prefix = groupKey + wanted.parentKey
+    // Names that are longer than a stored key are not in order, so all names of the group are visited.
+    let isOrdered = prefix.count + (wanted.afterKey?.count ?? 0) <= StoredKey.keptBytes
+    var start = isOrdered ? prefix : StoredKey.start(of: groupKey)
+    if isOrdered, let after = wanted.afterKey {
+      guard let behind = (prefix + after).prefixSuccessor else { return }
+      start = behind
+    }
     let (snapshot, names) = try snapshotWithNames()
     let pooled = snapshot.takeBuffer()
     defer { snapshot.recycle(pooled) }
     var cursor = try names.cursor()
-    try cursor.seekForward(to: StoredKey.start(of: start))
-    while try cursor.next() {
+    try cursor.seekForward(to: start)
+    var count = 0
+    while count < wanted.count || !isOrdered, try cursor.next() {
       let exists = try translatingErrors { () throws(ByteStoreError) in
         try snapshot.read(cursor.ordinal, into: &pooled.buffer)
       }
       guard exists,
         let path = pooled.buffer.withEntry({ key, _ in DocumentKey.decode([UInt8](copying: key)) })
       else { continue }
-      guard path.collectionID.isSameUTF8(as: group), path.segments.count >= parent.count + 2,
-        path.segments.prefix(parent.count).elementsEqual(parent, by: { $0.isSameUTF8(as: $1) })
-      else {
-        // Names that are longer than a stored key are not in order, so all of them are visited.
-        guard start.count > StoredKey.keptBytes, path.collectionID.isSameUTF8(as: group) else { return }
+      guard path.collectionID.isSameUTF8(as: group) else { return }
+      guard wanted.contains(path) else {
+        if isOrdered { return }
         continue
       }
-      let id = path.segments[parent.count]
-      if (try? CollectionPath([id])) != nil { ids.insert(id) }
-      var last = start
-      DocumentKey.append(id, to: &last)
-      guard last.count <= StoredKey.keptBytes else { continue }
-      guard let behind = last.prefixSuccessor else { return }
+      guard let (name, key) = wanted.name(in: path) else { continue }
+      if !path.isReserved {
+        found[key] = name
+        count += 1
+      }
+      guard prefix.count + key.count <= StoredKey.keptBytes else { continue }
+      guard let behind = (prefix + key).prefixSuccessor else { return }
       try cursor.seekForward(to: behind)
     }
   }
@@ -111,5 +132,44 @@ extension DocumentStore {
       paths.append(path)
     }
     return paths
+  }
+}
+
+/// The names that follow a path in the paths of documents.
+private struct NamesBelow {
+  let parent: [String]
+  /// The least number of names that a document's path has after the parent's.
+  let depth: Int
+  let count: Int
+  let parentKey: [UInt8]
+  /// The key of the name after which the names begin.
+  let afterKey: [UInt8]?
+
+  init(_ parent: [String], depth: Int, after: String?, count: Int) {
+    self.parent = parent
+    self.depth = depth
+    self.count = count
+    parentKey = parent.reduce(into: []) { key, name in DocumentKey.append(name, to: &key) }
+    afterKey = after.map(Self.key)
+  }
+
+  private static func key(_ name: String) -> [UInt8] {
+    var key: [UInt8] = []
+    DocumentKey.append(name, to: &key)
+    return key
+  }
+
+  func contains(_ path: DocumentPath) -> Bool {
+    path.segments.prefix(parent.count).elementsEqual(parent) { $0.isSameUTF8(as: $1) }
+  }
+
+  /// The name in the path of a document below the parent; nil if the names begin after it, or if the path has
+  /// none.
+  func name(in path: DocumentPath) -> (name: String, key: [UInt8])? {
+    guard path.segments.count >= parent.count + depth else { return nil }
+    let name = path.segments[parent.count]
+    let key = Self.key(name)
+    if let afterKey, !afterKey.precedes(key) { return nil }
+    return (name, key)
   }
 }

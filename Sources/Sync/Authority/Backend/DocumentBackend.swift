@@ -13,6 +13,10 @@ package protocol DocumentBackend: AnyObject, Sendable {
   /// Opens a consistent view of all documents. The caller closes it.
   func moment(_ when: ReadMoment) throws(RemoteError) -> any BackendMoment
 
+  /// Keeps what `moment` needs for each time of the last minute. Without this call, only the moment after the
+  /// last commit can be read.
+  func keepRecentMoments() throws(RemoteError)
+
   /// Begins a transaction on a consistent view. The caller commits it, or ends it.
   func transaction() throws(RemoteError) -> any BackendTransaction
 
@@ -35,9 +39,13 @@ package protocol DocumentBackend: AnyObject, Sendable {
   /// not in the history of this backend.
   func changes(after mark: BackendMark, max: Int) throws(RemoteError) -> BackendChanges?
 
-  /// Returns the ids of the collections directly below a document, or of the root collections, in order. A
-  /// collection without documents is listed if a document is below it at any depth.
+  /// Returns the ids of the collections directly below a document, or of the root collections, in the order
+  /// of names. A collection without documents is listed if a document is below it at any depth.
   func collections(below: DocumentPath?, after: String?, max: Int) throws(RemoteError) -> [String]
+
+  /// Returns the ids of the documents of a collection in the order of names, also of those that do not exist,
+  /// but have documents below them.
+  func documentIDs(in collection: CollectionPath, after: String?, max: Int) throws(RemoteError) -> [String]
 }
 
 /// Distinguishes backends. A backend keeps its identity when it is copied or restored.
@@ -51,7 +59,8 @@ package struct BackendIdentity: Hashable, Sendable {
 package enum ReadMoment: Sendable, Hashable {
   /// After all commits so far.
   case now
-  /// After all commits up to this time.
+  /// After all commits up to this time, which is not in the future. Fails with `failedPrecondition` if the
+  /// documents of that time are not kept any more.
   case at(SnapshotVersion)
 }
 

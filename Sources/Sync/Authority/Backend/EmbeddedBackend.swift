@@ -1,6 +1,6 @@
 // A backend over a store of this process.
 //
-//   moment        a snapshot of the store
+//   moment        a snapshot of the store, or an earlier one and the changes since
 //   transaction   one attempt of a store transaction
 //   follow        a live stream of the store
 //   changes       the change feed, which a consumer of the authority keeps active
@@ -12,6 +12,7 @@ package import OfflineSync
 package final class EmbeddedBackend: DocumentBackend {
   package let store: DocumentStore
   private let lane: CommitLane
+  private let recent: RecentMoments
 
   /// The consumer whose registration keeps the change feed active. It never acknowledges commits, so the
   /// feed is bounded by its own limits.
@@ -24,6 +25,7 @@ package final class EmbeddedBackend: DocumentBackend {
   package init(_ store: DocumentStore) throws(DocumentStoreError) {
     self.store = store
     lane = CommitLane(store)
+    recent = RecentMoments(store)
     _ = try store.feedConsumer(Self.consumer)
     if store.feedConsumers.contains(Self.formerConsumer) {
       try store.feedConsumer(Self.formerConsumer).unregister()
@@ -35,12 +37,28 @@ package final class EmbeddedBackend: DocumentBackend {
   // MARK: Reading
 
   package func moment(_ when: ReadMoment) throws(RemoteError) -> any BackendMoment {
-    let snapshot = try translating { () throws(DocumentStoreError) in try store.snapshot() }
-    let moment = EmbeddedMoment(snapshot)
-    guard case .at(let version) = when, version != moment.version else { return moment }
-    moment.close()
-    throw RemoteError(
-      .failedPrecondition, "The documents at \(version.microseconds) µs since 1970 are not kept any more.")
+    switch when {
+    case .now:
+      return EmbeddedMoment(try translating { () throws(DocumentStoreError) in try store.snapshot() })
+    case .at(let version):
+      try checkIsPast(version)
+      let moment = EmbeddedMoment(
+        try translating { () throws(DocumentStoreError) in try store.snapshot(through: version.stored) })
+      guard version < moment.version else { return moment }
+      moment.close()
+      return try recent.moment(at: version)
+    }
+  }
+
+  private func checkIsPast(_ version: SnapshotVersion) throws(RemoteError) {
+    let last = store.lastCommitTime.map { SnapshotVersion($0) } ?? .none
+    guard version <= last || version.microseconds <= store.clock.wallMicroseconds() else {
+      throw RemoteError(.invalidArgument, "The requested 'read_time' cannot be in the future.")
+    }
+  }
+
+  package func keepRecentMoments() throws(RemoteError) {
+    try translating { () throws(DocumentStoreError) in try recent.keep() }
   }
 
   package func transaction() throws(RemoteError) -> any BackendTransaction {
@@ -103,9 +121,15 @@ package final class EmbeddedBackend: DocumentBackend {
     below document: DocumentPath?, after: String?, max count: Int
   ) throws(RemoteError) -> [String] {
     try translating { () throws(DocumentStoreError) in
-      let ids = try store.collectionIDs(below: document)
-      let rest = after.map { last in ids.filter { last.utf8.lexicographicallyPrecedes($0.utf8) } } ?? ids
-      return Array(rest.prefix(count))
+      try store.collectionIDs(below: document, after: after, max: count)
+    }
+  }
+
+  package func documentIDs(
+    in collection: CollectionPath, after: String?, max count: Int
+  ) throws(RemoteError) -> [String] {
+    try translating { () throws(DocumentStoreError) in
+      try store.documentIDs(in: collection, after: after, max: count)
     }
   }
 }

@@ -1,0 +1,121 @@
+// Snapshots of the recent past, from which reads at a time begin.
+//
+// A snapshot is kept at most once a second, when there are new commits. Snapshots are kept for a minute, and
+// the newest one that is older, so that each time of the last minute has a snapshot before it. Kept snapshots
+// retain the space of data that was replaced since.
+
+internal import ByteStore
+internal import Dispatch
+internal import DocumentStore
+internal import OfflineSync
+
+final class RecentMoments: Sendable {
+  private struct Kept: Sendable {
+    let snapshot: StoreSnapshot
+    let version: SnapshotVersion
+    let position: FeedPosition
+    /// When the snapshot was taken, by the clock that never goes back.
+    let taken: UInt64
+  }
+
+  private struct State {
+    var isKeeping = false
+    var kept: [Kept] = []
+    var waker: FeedWaker?
+  }
+
+  private static let interval: UInt64 = 1_000_000_000
+  private static let lifetime: UInt64 = 60_000_000_000
+  /// A read fails if more documents have changed between its snapshot and its time.
+  private static let changesMax = 100_000
+  private static let commitsPerPage = 500
+  private static let pageBytesMax = 1 << 20
+
+  private let store: DocumentStore
+  private let state = Locked(State())
+  private let queue = DispatchQueue(label: "dugout.authority.moments")
+
+  init(_ store: DocumentStore) { self.store = store }
+
+  /// Keeps snapshots from now on.
+  func keep() throws(DocumentStoreError) {
+    let isNew = state.withLock { state in
+      defer { state.isKeeping = true }
+      return !state.isKeeping
+    }
+    guard isNew else { return }
+    try add(try store.snapshot())
+    let waker = store.onFeedCommit(queue) { [weak self] in self?.addIfDue() }
+    state.withLock { $0.waker = waker }
+  }
+
+  /// The number of kept snapshots.
+  var keptCount: Int { state.withLock { $0.kept.count } }
+
+  // MARK: Keeping
+
+  /// Keeps a snapshot unless the last one is younger than a second.
+  func addIfDue() {
+    let now = store.clock.monotonicNanoseconds()
+    let isDue = state.withLock { state in state.kept.last.map { now &- $0.taken >= Self.interval } ?? true }
+    // Without a snapshot, reads of the time between fail. The next commit tries again.
+    if isDue, let snapshot = try? store.snapshot() { try? add(snapshot) }
+  }
+
+  private func add(_ snapshot: StoreSnapshot) throws(DocumentStoreError) {
+    let now = store.clock.monotonicNanoseconds()
+    let version = snapshot.time.map { SnapshotVersion($0) } ?? .none
+    let kept = Kept(
+      snapshot: snapshot, version: version, position: try snapshot.feedPosition(), taken: now)
+    state.withLock { state in
+      state.kept.append(kept)
+      let outdated = state.kept.prefix { now &- $0.taken > Self.lifetime }.count
+      // The snapshot before a time is needed for reads at that time.
+      state.kept.removeFirst(max(0, outdated - 1))
+    }
+  }
+
+  // MARK: Reading
+
+  /// All documents at a time before the last commit. Throws `failedPrecondition` if they are not kept.
+  func moment(at version: SnapshotVersion) throws(RemoteError) -> PastMoment {
+    let base = state.withLock { state in state.kept.last { $0.version <= version } }
+    guard let base else { throw Self.unkept }
+    do throws(DocumentStoreError) {
+      return try moment(at: version, from: base)
+    } catch {
+      if case .feedTruncated = error { throw Self.unkept }
+      throw RemoteError(error)
+    }
+  }
+
+  private static let unkept = RemoteError(
+    .failedPrecondition, "The requested 'read_time' is too old: its documents are not kept any more.")
+
+  private func moment(at version: SnapshotVersion, from base: Kept) throws(DocumentStoreError) -> PastMoment {
+    var changed: [DocumentPath: StoredDocument?] = [:]
+    var (position, last) = (base.position, base.version)
+    while true {
+      let (commits, end) = try store.feedChanges(
+        after: position, max: Self.commitsPerPage, bytesMax: Self.pageBytesMax)
+      for commit in commits {
+        guard SnapshotVersion(commit.time) <= version else {
+          return PastMoment(base.snapshot, changed, at: last)
+        }
+        last = SnapshotVersion(commit.time)
+        for change in commit.changes { changed[change.path] = .some(try Self.state(change)) }
+        guard changed.count <= Self.changesMax else { throw .feedTruncated("Too much has changed.") }
+      }
+      guard end > position else { return PastMoment(base.snapshot, changed, at: last) }
+      position = end
+    }
+  }
+
+  private static func state(_ change: FeedChange) throws(DocumentStoreError) -> StoredDocument? {
+    switch change.outcome {
+    case .written(let document): return document
+    case .removed: return nil
+    case .writtenWithMuchElse: throw .feedTruncated("The commit is too large for the feed.")
+    }
+  }
+}

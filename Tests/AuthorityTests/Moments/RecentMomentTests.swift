@@ -1,0 +1,155 @@
+// Reads of the recent past, compared with the states that a model has recorded.
+
+import ByteStore
+import DocumentStore
+import Harness
+import OfflineSync
+import Testing
+
+@testable import Authority
+
+@Suite struct RecentMomentTests {
+  private typealias State = [DocumentPath: StoredDocument]
+
+  private static let rooms = StructuredQuery(.collection(CollectionPath(unchecked: ["rooms"])))
+  private static let number = StoredFieldPath(unchecked: ["n"])
+
+  private let clock = SimulatedClock()
+  private let store: DocumentStore
+
+  init() throws {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    let platform = Platform(
+      fileSystem: SimulatedDisk(), clock: clock, random: SimulatedRandomSource(seed: 1))
+    store = try DocumentStore.open("/store", options: options, platform: platform)
+  }
+
+  private static func queries() throws -> [StructuredQuery] {
+    let ordered = try rooms.ordered(by: OrderBy(number, .descending))
+    return [
+      rooms, ordered, try ordered.limited(to: .first(3)), try ordered.limited(to: .last(2)),
+      try rooms.filtered(by: .field(number, .greaterThan, .integer(4))).limited(to: .first(2)),
+      StructuredQuery(.collectionGroup("rooms")), StructuredQuery(.collectionGroup("others")),
+    ]
+  }
+
+  /// Commits random changes, and returns the state after each commit with its time.
+  private func commit(_ count: Int, _ rng: inout SeededRandom) throws -> [(SnapshotVersion, State)] {
+    var states: [(SnapshotVersion, State)] = []
+    var state: State = [:]
+    for document in try store.documents(Self.rooms) { state[document.path] = document }
+    for _ in 0..<count {
+      clock.advance(nanoseconds: UInt64(1000 * rng.below(4)))
+      var changed: Set<DocumentPath> = []
+      let mutations = (0...rng.below(3)).map { _ in
+        let path = DocumentPath(unchecked: ["rooms", "\(rng.below(9))"])
+        changed.insert(path)
+        let fields = StoredMap([("n", .integer(Int64(rng.below(9))))])
+        return rng.oneIn(4) ? Mutation.delete(path) : .set(path, fields)
+      }
+      let time = try store.commit(mutations)
+      for path in changed { state[path] = try store.document(at: path) }
+      states.append((SnapshotVersion(time), state))
+    }
+    return states
+  }
+
+  @Test(arguments: 1...3) func eachTimeIsReadExactly(seed: UInt64) throws {
+    var rng = SeededRandom(seed: seed)
+    let backend = try EmbeddedBackend(store)
+    _ = try commit(5, &rng)
+    try backend.keepRecentMoments()
+    let states = try commit(60, &rng)
+    let queries = try Self.queries()
+    let aggregates: [Aggregate] = [.count, .sum(Self.number), .average(Self.number)]
+    for (time, state) in states {
+      let moment = try backend.moment(.at(time))
+      defer { moment.close() }
+      #expect(moment.version <= time)
+      let paths = (0..<9).map { DocumentPath(unchecked: ["rooms", "\($0)"]) }
+      #expect(try moment.documents(at: paths).map { $0?.document } == paths.map { state[$0] })
+      for query in queries {
+        let expected = query.answer(from: state.values)
+        var found: [StoredDocument] = []
+        try moment.forEach(query) { record in
+          found.append(record.document)
+          return true
+        }
+        #expect(found == expected, "\(query.canonicalID)")
+        var aggregation = Aggregation(aggregates)
+        for document in expected { aggregation.add(document) }
+        #expect(try moment.aggregate(aggregates, over: query) == aggregation.results)
+      }
+    }
+  }
+
+  /// The time after a commit belongs to it until the next commit, and no later commit gets it.
+  @Test func timesBetweenCommitsAreReadAndStayFree() throws {
+    let backend = try EmbeddedBackend(store)
+    try backend.keepRecentMoments()
+    let path = DocumentPath(unchecked: ["rooms", "1"])
+    let first = SnapshotVersion(try store.commit([.set(path, StoredMap([("n", .integer(1))]))]))
+    clock.advance(nanoseconds: 5_000_000)
+    let now = SnapshotVersion(microseconds: clock.wallMicroseconds())
+    func number(at version: SnapshotVersion) throws -> StoredValue? {
+      try backend.moment(.at(version)).documents(at: [path])[0]?.value(at: Self.number)
+    }
+    #expect(try number(at: now) == .integer(1))
+    let second = SnapshotVersion(try store.commit([.set(path, StoredMap([("n", .integer(2))]))]))
+    #expect(second > now)
+    #expect(try number(at: now) == .integer(1))
+    #expect(try backend.moment(.at(now)).version == first)
+    #expect(try number(at: second) == .integer(2))
+    #expect {
+      try number(at: SnapshotVersion(microseconds: second.microseconds + 1_000_000))
+    } throws: { error in (error as? RemoteError)?.code == .invalidArgument }
+  }
+
+  private func code(_ moments: RecentMoments, _ version: SnapshotVersion) -> RemoteError.Code? {
+    do throws(RemoteError) {
+      _ = try moments.moment(at: version)
+      return nil
+    } catch {
+      return error.code
+    }
+  }
+
+  @Test func snapshotsAreKeptForAMinute() throws {
+    _ = try store.feedConsumer("reader")
+    let moments = RecentMoments(store)
+    let path = DocumentPath(unchecked: ["rooms", "1"])
+    #expect(code(moments, .first) == .failedPrecondition, "nothing is kept yet")
+    try moments.keep()
+    var times: [SnapshotVersion] = []
+    for _ in 0..<150 {
+      times.append(SnapshotVersion(try store.commit([.set(path, StoredMap())])))
+      moments.addIfDue()
+      clock.advance(nanoseconds: 1_000_000_000)
+    }
+    // The feed is not the limit.
+    #expect(try store.feedRange().oldest == .start)
+    #expect(times.suffix(60).allSatisfy { code(moments, $0) == nil })
+    #expect(times.prefix(80).allSatisfy { code(moments, $0) == .failedPrecondition })
+    #expect(moments.keptCount <= 62)
+  }
+
+  /// The feed keeps only the names of such a commit's documents.
+  @Test func aTimeBehindACommitThatIsTooLargeForTheFeedIsRefused() throws {
+    _ = try store.feedConsumer("reader")
+    let moments = RecentMoments(store)
+    try moments.keep()
+    let much = StoredMap([("t", .bytes([UInt8](repeating: 1, count: 900_000)))])
+    let large = SnapshotVersion(
+      try store.commit([
+        .set(DocumentPath(unchecked: ["rooms", "1"]), much),
+        .set(DocumentPath(unchecked: ["rooms", "2"]), much),
+      ]))
+    let next = SnapshotVersion(try store.commit([.delete(DocumentPath(unchecked: ["rooms", "1"]))]))
+    #expect(code(moments, SnapshotVersion(microseconds: large.microseconds)) == .failedPrecondition)
+    #expect(code(moments, next) == .failedPrecondition)
+    clock.advance(nanoseconds: 2_000_000_000)
+    moments.addIfDue()
+    #expect(code(moments, next) == nil)
+  }
+}
