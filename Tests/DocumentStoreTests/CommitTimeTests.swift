@@ -48,6 +48,24 @@ import Testing
     try store.close()
   }
 
+  /// A store that was set back must not give out times again that its readers have seen.
+  @Test func commitsAreLaterThanATimeToWhichTheStoreWasRaised() throws {
+    let clock = HandClock(start)
+    let store = try DocumentStore.open(directory, clock)
+    #expect(store.lastCommitTime == nil)
+    try store.commit(write)
+    #expect(store.raiseCommitTime(to: timestamp(start + year)) == timestamp(start))
+    #expect(store.lastCommitTime == timestamp(start), "it becomes the time of a commit with the next one")
+    #expect(store.raiseCommitTime(to: timestamp(start)) == timestamp(start + year), "it never goes back")
+    #expect(try store.commit(write) == timestamp(start + year + 1))
+    try store.close()
+    let later = try DocumentStore.open(directory, clock)
+    #expect(try later.commit(write) == timestamp(start + year + 2))
+    clock.set(start + 2 * year)
+    #expect(try later.commit(write) == timestamp(start + 2 * year))
+    try later.close()
+  }
+
   @Test func commitTimesIncreaseAcrossCloseOrCrash() throws {
     let clock = HandClock(start)
     var times: [StoredTimestamp] = []

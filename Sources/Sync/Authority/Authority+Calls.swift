@@ -35,9 +35,18 @@ extension Authority {
     _ mutations: [Mutation], as user: String?
   ) throws(RemoteError) -> (version: SnapshotVersion, results: [WriteResult]) {
     try checkWrite(mutations, as: user)
-    let outcome = try backend.commit(BackendCommit(mutations))
+    let outcome = try commitAsStored(mutations)
     tellTime()
     return (life.told(SnapshotVersion(outcome.time)), results(of: outcome))
+  }
+
+  /// Commits mutations, whose preconditions may have the version of the floor.
+  private func commitAsStored(_ mutations: [Mutation]) throws(RemoteError) -> CommitOutcome {
+    if life.isNamed(in: mutations) {
+      let outcome = try translating { () throws(DocumentStoreError) in try life.commit(mutations) }
+      if let outcome { return outcome }
+    }
+    return try backend.commit(BackendCommit(mutations))
   }
 
   /// Applies a batch of a client's queue once, however often it arrives, and returns its outcome. Returns nil

@@ -204,6 +204,21 @@ import Testing
     #expect(try world.count == 60)
   }
 
+  /// A finished run continues, and its queue still has the older record when the run expires.
+  @Test func anExpiredRunIsNotKnownByItsOlderRecord() throws {
+    let first = try world.register(1)
+    try world.take(write(1, first))
+    _ = try world.register(2)
+    world.world.pass(microseconds: 10 * TestStore.day)
+    try world.take(write(2, first))
+    world.world.pass(microseconds: 85 * TestStore.day)
+    #expect(try world.take(write(2, first)) != nil)
+    let path = RunName(user: nil, queue: "c/-", run: RunID(1)).path
+    try world.world.store.commit([.delete(path)])
+    #expect(isUnknown(write(2, first)), "the queue knows the first batch only")
+    #expect(try world.count == 2)
+  }
+
   // MARK: A store that was set back
 
   /// The batches of a run that was registered after the copy are certainly lost, so they are applied again.

@@ -184,6 +184,12 @@ import Testing
     #expect(RunRecord(record.fields) == record)
   }
 
+  @Test func aBatchWithoutWritesIsAcceptedOnce() throws {
+    let first = try #require(try world.take(TestLedger.write(1, [])))
+    #expect(first.results.isEmpty)
+    #expect(try world.take(TestLedger.write(1, []))?.version == first.version)
+  }
+
   // MARK: Batches that were rejected
 
   @Test func aDelayedDuplicateOfARejectedBatchIsNotApplied() throws {

@@ -1,5 +1,5 @@
-// What remains of runs whose batches are all answered. They are kept with their queue, in a few bytes each,
-// because a copy of a client may continue an old run:
+// The runs of a queue whose batches are all answered. A run needs a few bytes, which are kept because a copy of
+// the client may continue the run:
 //
 //   `__queues__/<user>:<queue>`
 //     d: the first day on which one of the runs was last seen

@@ -1,4 +1,4 @@
-// Removes what the ledger knows about runs that were not seen for the lifetime of runs.
+// Removes runs that were not seen for the lifetime of runs.
 
 internal import ByteStore
 package import DocumentStore
@@ -26,12 +26,18 @@ extension WriteLedger {
 
   /// Removes some expired runs. Returns false if none is left.
   private func removeSome(on today: Int64) throws(DocumentStoreError) -> Bool {
-    // The lifetime has whole days, and a day that has not ended does not count.
-    let day = today - max(0, options.runLifetime) / Day.microseconds
+    let day = firstDay(asOf: today)
     let removesRuns = try removeRuns(notSeenSince: day)
     let removesFinished = try removeFinishedRuns(notSeenSince: day)
     let removesEarlier = try removeEarlierRecords(notSeenSince: day)
     return removesRuns || removesFinished || removesEarlier
+  }
+
+  /// A run that was last seen before this day is expired. The lifetime has whole days.
+  var firstDay: Int64 { firstDay(asOf: today) }
+
+  private func firstDay(asOf today: Int64) -> Int64 {
+    today - max(0, options.runLifetime) / Day.microseconds
   }
 
   private func expired(

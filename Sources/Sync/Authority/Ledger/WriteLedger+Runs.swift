@@ -1,23 +1,22 @@
 // Finds and registers the runs of queues.
 
 internal import ByteStore
-package import DocumentStore
+internal import DocumentStore
 package import OfflineSync
 
 extension WriteLedger {
   /// The number of runs that a write stream can register, and that are finished with one registration.
   private static let runsMax = 1000
 
-  /// Whether a path belongs to the store itself. Such documents are never told to clients, and clients do not
-  /// write them.
-  package static func isReserved(_ path: DocumentPath) -> Bool { path.isReserved }
-
   // MARK: Finding
 
   /// Returns the record of a run; nil if it is not known.
   func record(of run: RunName) throws(DocumentStoreError) -> RunRecord? {
     if let document = try store.document(at: run.path) { return try Self.record(document) }
-    if let finished = try finishedRuns(run.queuePath).record(of: run.run) { return finished }
+    // A run that continued after it was finished has a newer document, which expires later than this record.
+    if let finished = try finishedRuns(run.queuePath).record(of: run.run), finished.lastDay >= firstDay {
+      return finished
+    }
     return hasEarlierRecords.withLock { $0 } ? try EarlierLedger.record(of: run, in: store) : nil
   }
 

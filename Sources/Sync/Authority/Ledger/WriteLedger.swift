@@ -70,9 +70,13 @@ package final class WriteLedger: Sendable {
     return answer
   }
 
+  /// Clients do not write the documents of the store itself.
   private static func checkPaths(of write: RemoteWrite) throws(RemoteError) {
-    guard let path = write.mutations.first(where: { isReserved($0.path) })?.path else { return }
-    throw RemoteError(.invalidArgument, "\(path) belongs to the database itself.")
+    for mutation in write.mutations {
+      do throws(PathError) { try mutation.path.check() } catch {
+        throw RemoteError(.invalidArgument, error.description)
+      }
+    }
   }
 
   private func takeAlone(_ write: RemoteWrite, _ run: RunName) throws(RemoteError) -> Answer? {

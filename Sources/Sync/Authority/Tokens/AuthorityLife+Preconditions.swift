@@ -18,6 +18,40 @@ extension AuthorityLife {
     }
   }
 
+  private static let attemptsMax = 5
+
+  /// Commits mutations of a client if all guards hold, which are preconditions of documents at the commit.
+  /// Returns nil if a guard does not hold.
+  package func commit(
+    _ mutations: [Mutation], guards: [DocumentPath: Precondition] = [:], recording: CommitRecord? = nil
+  ) throws(DocumentStoreError) -> CommitOutcome? {
+    guard !guards.isEmpty || isNamed(in: mutations) else {
+      return try store.commit(mutations, recording: recording)
+    }
+    let attempts = StoreTransactionAttempts(of: store)
+    defer { attempts.end() }
+    var attempt = 1
+    while true {
+      let transaction = try attempts.begin()
+      defer { transaction.end() }
+      do throws(DocumentStoreError) {
+        for (path, precondition) in guards {
+          guard holds(precondition, of: try transaction.document(at: path)) else { return nil }
+        }
+        let mutations = try asStored(mutations) { path throws(DocumentStoreError) in
+          try transaction.document(at: path)
+        }
+        for mutation in mutations { try transaction.write(mutation) }
+        return try transaction.commit(recording: recording)
+      } catch {
+        guard case .aborted = error, attempt < Self.attemptsMax else { throw error }
+      }
+      transaction.end()
+      attempt += 1
+      try attempts.wait(beforeAttempt: attempt)
+    }
+  }
+
   /// Whether a mutation requires the version of the floor. `asStored` may then change it.
   package func isNamed(in mutations: [Mutation]) -> Bool {
     guard let floor else { return false }

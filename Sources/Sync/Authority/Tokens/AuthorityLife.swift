@@ -9,15 +9,16 @@
 //      the original, so nothing else can tell
 //
 // The floor is the time at which the present life began. It is later than everything that a client can have
-// seen before, and all commits of this life are later than the floor. Whoever tells versions and snapshot
-// times to clients raises them to the floor. A client that has seen a later state therefore takes the state
-// of this store.
+// seen before, and all commits of this life are later than the floor. Versions and snapshot times are raised
+// to the floor before they are sent to clients. A client that has seen a later state therefore takes the
+// state of this store.
 //
 // Usable from any thread.
 
 internal import ByteStore
 package import DocumentStore
 package import OfflineSync
+internal import Synchronization
 
 package final class AuthorityLife: Sendable {
   /// The meaning of a resume token for this store.
@@ -37,6 +38,8 @@ package final class AuthorityLife: Sendable {
 
   let store: DocumentStore
   private let record: Locked<LifeRecord>
+  /// The floor of the record in microseconds, or 0. It is read for each document that is sent.
+  private let floorTime = Atomic<Int64>(0)
   private let observers = Locked<[@Sendable () -> Void]>([])
   /// Held while a new life begins.
   private let beginning = Locked(Turn())
@@ -56,7 +59,14 @@ package final class AuthorityLife: Sendable {
     }
     guard let known = LifeRecord(document) else { throw Self.damaged(store) }
     record = Locked(known)
+    floorTime.store(known.floor?.microseconds ?? 0, ordering: .releasing)
     if known.store != store.storeID { try begin(after: .none) }
+  }
+
+  /// A random number. A simulation may give the same number again, which would be no new life.
+  private static func number(unlike old: UInt64, _ store: DocumentStore) -> UInt64 {
+    let number = store.bytes.platform.random.randomID().low
+    return number == old ? ~number : number
   }
 
   private static func damaged(_ store: DocumentStore) -> DocumentStoreError {
@@ -69,7 +79,10 @@ package final class AuthorityLife: Sendable {
   // MARK: Floor
 
   /// The time at which this life began; nil in the first life of a database.
-  package var floor: SnapshotVersion? { record.withLock { $0.floor } }
+  package var floor: SnapshotVersion? {
+    let time = floorTime.load(ordering: .acquiring)
+    return time == 0 ? nil : SnapshotVersion(microseconds: time)
+  }
 
   /// The version as clients are told it: not before the floor. `none` stays as it is, because it means that
   /// there is no version.
@@ -170,7 +183,7 @@ package final class AuthorityLife: Sendable {
       // From here on, commits are later than `through`. Those that the store has are not later than `after`.
       let after = SnapshotVersion(store.raiseCommitTime(to: through.timestamp))
       var next = old.next(
-        number: store.bytes.platform.random.randomID().low, store: store.storeID,
+        number: Self.number(unlike: old.number, store), store: store.storeID,
         lost: LifeRecord.Lost(after: after, through: max(through, after)))
       next.floor = SnapshotVersion(
         try store.commit([
@@ -179,6 +192,7 @@ package final class AuthorityLife: Sendable {
             transforms: [FieldTransform(LifeRecord.floorField, .serverTimestamp)])
         ]))
       record.withLock { [next] in $0 = next }
+      floorTime.store(next.floor?.microseconds ?? 0, ordering: .releasing)
       return true
     }
     guard isNew else { return }
