@@ -144,10 +144,12 @@ import Testing
       return entry.bytes + [0x0A, 0]
     }
     #expect(try Wire.Document(protobuf: between + between).fields.count == 1)
-    #expect(throws: WireError.tooManyElements) { try Wire.Document(protobuf: names) }
+    var limits = WireLimits()
+    limits.countMax = 100_000
+    #expect(throws: WireError.tooManyElements) { try Wire.Document(protobuf: names, limits: limits) }
     let labels = (0..<1000).flatMap { index in
       [0x22, 6, 0x0A, 4] + Array("\(1000 + index)".utf8) + [0x0A, 0] as [UInt8]
     }
-    #expect(throws: WireError.tooManyElements) { try Wire.ListenRequest(protobuf: labels) }
+    #expect(throws: WireError.tooManyElements) { try Wire.ListenRequest(protobuf: labels, limits: limits) }
   }
 }

@@ -128,7 +128,7 @@ import Testing
 
   @Test func repeatedElementsHaveALimit() throws {
     var limits = WireLimits()
-    limits.countMax = 2
+    limits.countMax = 2 * (MemoryLayout<Wire.Write>.stride / WireLimits.bytesPerElement)
     #expect(
       try Wire.CommitRequest(json: Array(#"{"writes":[{},{}]}"#.utf8), limits: limits).writes.count == 2)
     #expect(throws: WireError.tooManyElements) {

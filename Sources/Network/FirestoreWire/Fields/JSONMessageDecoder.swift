@@ -161,7 +161,7 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
     guard try isNext(number, name) else { return }
     var hasElement = try reader.beginArray()
     while hasElement {
-      try reader.count()
+      try reader.count(of: Message.self)
       var message = Message()
       try decode(&message)
       values.append(message)

@@ -137,7 +137,7 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
     _ number: Int32, _ name: String, in values: inout [Message]
   ) throws(WireError) {
     while isNext(number, .length) {
-      try reader.count()
+      try reader.count(of: Message.self)
       var message = Message()
       try decodeNested(&message)
       values.append(message)

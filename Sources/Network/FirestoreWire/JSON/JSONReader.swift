@@ -154,6 +154,11 @@ package struct JSONReader: ~Escapable {
     countLeft &-= elements
   }
 
+  /// Takes one element of a type.
+  mutating func count<Element>(of type: Element.Type) throws(WireError) {
+    try count(max(1, MemoryLayout<Element>.stride / WireLimits.bytesPerElement))
+  }
+
   // MARK: Bytes
 
   /// Skips white space. Returns the byte behind it, which stays unread; nil at the end.

@@ -9,9 +9,12 @@ package struct WireLimits: Sendable {
   package var bytesMax = 10 * 1024 * 1024 + 64 * 1024
   /// The number of messages inside each other, also in JSON. The values of a document have their own limit.
   package var depthMax = 100
-  /// The number of all repeated elements of a message, counted at every depth. Two bytes on the wire can
-  /// become hundreds in memory, so a limit on bytes alone does not bound the memory.
-  package var countMax = 100_000
+  /// The number of all repeated elements of a message, counted at every depth. An element that takes more
+  /// than `bytesPerElement` in memory counts as several. Without this limit, two bytes on the wire could
+  /// become hundreds in memory.
+  package var countMax = 2_000_000
+  /// The memory of one counted element.
+  static let bytesPerElement = 32
 
   /// How the documents in the message are read.
   package var documents = DocumentReading.standard

@@ -203,6 +203,11 @@ package struct ProtobufReader: ~Escapable {
     countLeft &-= elements
   }
 
+  /// Takes one element of a type.
+  mutating func count<Element>(of type: Element.Type) throws(WireError) {
+    try count(max(1, MemoryLayout<Element>.stride / WireLimits.bytesPerElement))
+  }
+
   /// An error about the bytes at a position.
   package func problem(_ sentence: String, at offset: Int) -> WireError {
     WireError("The message is not valid protobuf: \(sentence), at byte \(offset).")
