@@ -34,7 +34,7 @@ import Testing
   @Test func everyFaultHappens() async throws {
     let texts = try await TestWorld.run(seed: 3) { world in
       world.network.setFaults(.flaky)
-      try await RandomDay(world: world, steps: 80).run()
+      try await RandomDay(world: world, steps: 200).run()
       return world.history.map(\.text)
     }
     for word in ["loses", "does not get", "copy of write", "try again", "cut off", "places forward"] {

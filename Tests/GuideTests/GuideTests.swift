@@ -380,6 +380,18 @@ import Testing
     try await database.terminate()
   }
 
+  @Test func aClientOfAnAppsDatabaseWritesToIt() async throws {
+    let shop = try database("shop")
+    let client = try await OfflineGuide().openClient(of: shop)
+    let settings = client.settings
+    settings.dispatchQueue = DispatchQueue(label: "callbacks")
+    client.settings = settings
+    try await client.document("orders/1").setData(["count": 2])
+    #expect(try await shop.document("orders/1").getDocument().data()?["count"] as? Int == 2)
+    try await client.terminate()
+    try await shop.terminate()
+  }
+
   @Test func offlineGuideExamplesRun() async throws {
     let guide = OfflineGuide()
     let client = try guide.openClient()

@@ -523,6 +523,15 @@ struct OfflineGuide {
     return firestore
   }
 
+  func openClient(of shop: Firestore) async throws -> Firestore {
+    let authority = try await shop.authority()
+    let settings = FirestoreSettings()
+    settings.remote = LoopbackRemote(authority: authority)
+    let client = Firestore.memory()
+    client.settings = settings
+    return client
+  }
+
   func forgetOldWrites(of firestore: Firestore) async throws {
     for write in try await firestore.pendingWrites() where write.date.timeIntervalSinceNow < -86_400 {
       try await firestore.cancelPendingWrite(write.id)
