@@ -147,9 +147,14 @@ import Testing
     var limits = WireLimits()
     limits.countMax = 100_000
     #expect(throws: WireError.tooManyElements) { try Wire.Document(protobuf: names, limits: limits) }
-    let labels = (0..<1000).flatMap { index in
+    // Also labels, of which few are allowed.
+    let labels = (0..<900).flatMap { index in
       [0x22, 6, 0x0A, 4] + Array("\(1000 + index)".utf8) + [0x0A, 0] as [UInt8]
     }
     #expect(throws: WireError.tooManyElements) { try Wire.ListenRequest(protobuf: labels, limits: limits) }
+    #expect(try Wire.ListenRequest(protobuf: labels).labels.entries.count == 900)
+    #expect(throws: WireError.tooManyElements) {
+      try Wire.ListenRequest(protobuf: (0..<1001).flatMap { _ in [0x22, 0] as [UInt8] })
+    }
   }
 }

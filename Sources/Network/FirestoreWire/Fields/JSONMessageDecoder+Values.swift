@@ -1,11 +1,12 @@
 // Repeated fields, and values of documents.
 
-import DocumentStore
+package import DocumentStore
 
 extension JSONMessageDecoder {
   // MARK: Repeated fields
 
-  mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) throws(WireError) {
+  package mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) throws(WireError)
+  {
     guard try isNext(number, name) else { return }
     var hasElement = try reader.beginArray()
     while hasElement {
@@ -16,7 +17,7 @@ extension JSONMessageDecoder {
     try advance()
   }
 
-  mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) throws(WireError) {
+  package mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) throws(WireError) {
     guard try isNext(number, name) else { return }
     var hasElement = try reader.beginArray()
     while hasElement {
@@ -27,7 +28,7 @@ extension JSONMessageDecoder {
     try advance()
   }
 
-  mutating func labels(
+  package mutating func labels(
     _ number: Int32, _ name: String, in labels: inout Wire.Labels
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
@@ -38,13 +39,14 @@ extension JSONMessageDecoder {
       entries.append(Wire.Labels.Entry(key: key, value: try reader.string()))
       label = try reader.nextKey()
     }
+    guard entries.count <= WireLimits.labelsMax else { throw .tooManyElements }
     labels = Wire.Labels(entries)
     try advance()
   }
 
   // MARK: Values
 
-  mutating func value(
+  package mutating func value(
     _ number: Int32, _ name: String, in value: inout StoredValue?
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
@@ -52,7 +54,7 @@ extension JSONMessageDecoder {
     try advance()
   }
 
-  mutating func values(
+  package mutating func values(
     _ number: Int32, _ name: String, in values: inout [StoredValue]
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
@@ -65,7 +67,7 @@ extension JSONMessageDecoder {
     try advance()
   }
 
-  mutating func fields(
+  package mutating func fields(
     _ number: Int32, _ name: String, in fields: inout StoredMap
   ) throws(WireError) {
     guard try isNext(number, name) else { return }

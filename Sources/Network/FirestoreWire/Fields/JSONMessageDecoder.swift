@@ -5,12 +5,12 @@
 // Null means absent. Unknown keys are skipped; a field that occurs twice is refused.
 
 /// Decodes the fields of a message.
-struct JSONMessageDecoder: FieldVisitor, ~Escapable {
+package struct JSONMessageDecoder: FieldVisitor, ~Escapable {
   var reader: JSONReader
   /// The key of the value that is read next; nil at the end of the object.
   private var key: String?
   /// The numbers of the fields that the current message has had.
-  private var seen: [Int32] = []
+  private var seen = FieldNumbers()
 
   @_lifetime(copy reader)
   init(_ reader: consuming JSONReader) { self.reader = reader }
@@ -23,11 +23,11 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
 
   private mutating func decode(_ message: inout some WireMessage) throws(WireError) {
     let outer = seen
-    seen = []
+    seen = FieldNumbers()
     key = try reader.beginObject()
     while key != nil {
       let offset = reader.offset
-      try message.visit(&self)
+      try message.visitFields(&self)
       guard reader.offset == offset else { continue }
       try reader.skip()
       try advance()
@@ -38,8 +38,7 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
   /// Whether the next value belongs to this field, and is not null.
   mutating func isNext(_ number: Int32, _ name: String) throws(WireError) -> Bool {
     while let next = key, FieldName.matches(next, name) {
-      guard !seen.contains(number) else { throw WireError("The field \(name) occurs twice in an object.") }
-      seen.append(number)
+      guard seen.insert(number) else { throw WireError("The field \(name) occurs twice in an object.") }
       guard try reader.skipsNull() else { return true }
       try advance()
     }
@@ -50,67 +49,67 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
 
   // MARK: Scalars
 
-  mutating func string(_ number: Int32, _ name: String, in value: inout String) throws(WireError) {
+  package mutating func string(_ number: Int32, _ name: String, in value: inout String) throws(WireError) {
     guard try isNext(number, name) else { return }
     value = try reader.string()
     try advance()
   }
 
-  mutating func string(_ number: Int32, _ name: String, in value: inout String?) throws(WireError) {
+  package mutating func string(_ number: Int32, _ name: String, in value: inout String?) throws(WireError) {
     guard try isNext(number, name) else { return }
     value = try reader.string()
     try advance()
   }
 
-  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]) throws(WireError) {
+  package mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]) throws(WireError) {
     guard try isNext(number, name) else { return }
     value = try base64(name)
     try advance()
   }
 
-  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]?) throws(WireError) {
+  package mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]?) throws(WireError) {
     guard try isNext(number, name) else { return }
     value = try base64(name)
     try advance()
   }
 
-  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool) throws(WireError) {
+  package mutating func bool(_ number: Int32, _ name: String, in value: inout Bool) throws(WireError) {
     guard try isNext(number, name) else { return }
     value = try reader.boolean()
     try advance()
   }
 
-  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool?) throws(WireError) {
+  package mutating func bool(_ number: Int32, _ name: String, in value: inout Bool?) throws(WireError) {
     guard try isNext(number, name) else { return }
     value = try reader.boolean()
     try advance()
   }
 
-  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32) throws(WireError) {
+  package mutating func int32(_ number: Int32, _ name: String, in value: inout Int32) throws(WireError) {
     guard try isNext(number, name) else { return }
     value = try reader.int32()
     try advance()
   }
 
-  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32?) throws(WireError) {
+  package mutating func int32(_ number: Int32, _ name: String, in value: inout Int32?) throws(WireError) {
     guard try isNext(number, name) else { return }
     value = try reader.int32()
     try advance()
   }
 
-  mutating func int64(_ number: Int32, _ name: String, in value: inout Int64) throws(WireError) {
+  package mutating func int64(_ number: Int32, _ name: String, in value: inout Int64) throws(WireError) {
     guard try isNext(number, name) else { return }
     value = try reader.int64()
     try advance()
   }
 
-  mutating func double(_ number: Int32, _ name: String, in value: inout Double) throws(WireError) {
+  package mutating func double(_ number: Int32, _ name: String, in value: inout Double) throws(WireError) {
     guard try isNext(number, name) else { return }
     value = try reader.double()
     try advance()
   }
 
-  mutating func enumeration<Case: WireEnum>(
+  package mutating func enumeration<Case: WireEnum>(
     _ number: Int32, _ name: String, in value: inout Case
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
@@ -118,7 +117,7 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
     try advance()
   }
 
-  mutating func enumeration<Case: WireEnum>(
+  package mutating func enumeration<Case: WireEnum>(
     _ number: Int32, _ name: String, in value: inout Case?
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
@@ -145,7 +144,7 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
 
   // MARK: Messages
 
-  mutating func message<Message: WireMessage>(
+  package mutating func message<Message: WireMessage>(
     _ number: Int32, _ name: String, in value: inout Message?
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
@@ -155,7 +154,7 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
     try advance()
   }
 
-  mutating func messages<Message: WireMessage>(
+  package mutating func messages<Message: WireMessage>(
     _ number: Int32, _ name: String, in values: inout [Message]
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
@@ -170,7 +169,7 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
     try advance()
   }
 
-  mutating func timestamp(
+  package mutating func timestamp(
     _ number: Int32, _ name: String, in value: inout Wire.Timestamp?
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
@@ -181,13 +180,13 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
     try advance()
   }
 
-  mutating func int32Value(
+  package mutating func int32Value(
     _ number: Int32, _ name: String, in value: inout Int32?
   ) throws(WireError) {
     try int32(number, name, in: &value)
   }
 
-  mutating func int64Value(
+  package mutating func int64Value(
     _ number: Int32, _ name: String, in value: inout Int64?
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
@@ -195,7 +194,7 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
     try advance()
   }
 
-  mutating func doubleValue(
+  package mutating func doubleValue(
     _ number: Int32, _ name: String, in value: inout Double?
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
@@ -205,7 +204,7 @@ struct JSONMessageDecoder: FieldVisitor, ~Escapable {
 
   // MARK: Choices
 
-  mutating func replaceMember(with name: String) throws(WireError) {
+  package mutating func replaceMember(with name: String) throws(WireError) {
     throw WireError("The field \(name) cannot be in an object with another member of its choice.")
   }
 }

@@ -3,10 +3,10 @@
 // Names are in lower camel case, integers of 64 bits are strings, bytes are Base64, timestamps are RFC 3339,
 // and cases of enums are names. Absent fields are left out.
 
-import DocumentStore
+package import DocumentStore
 
 /// Encodes the fields of a message.
-struct JSONMessageEncoder: FieldVisitor {
+package struct JSONMessageEncoder: FieldVisitor {
   private var writer: JSONWriter
 
   init(_ writer: JSONWriter = JSONWriter()) { self.writer = writer }
@@ -17,77 +17,77 @@ struct JSONMessageEncoder: FieldVisitor {
     // Only visiting needs a variable. An encoder changes no field.
     var message = message
     writer.beginObject()
-    try message.visit(&self)
+    try message.visitFields(&self)
     writer.endObject()
   }
 
   // MARK: Scalars
 
-  mutating func string(_ number: Int32, _ name: String, in value: inout String) {
+  package mutating func string(_ number: Int32, _ name: String, in value: inout String) {
     guard !value.isEmpty else { return }
     writer.key(field: name)
     writer.string(value)
   }
 
-  mutating func string(_ number: Int32, _ name: String, in value: inout String?) {
+  package mutating func string(_ number: Int32, _ name: String, in value: inout String?) {
     guard let value else { return }
     writer.key(field: name)
     writer.string(value)
   }
 
-  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]) {
+  package mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]) {
     guard !value.isEmpty else { return }
     writer.key(field: name)
     writer.base64(value)
   }
 
-  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]?) {
+  package mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]?) {
     guard let value else { return }
     writer.key(field: name)
     writer.base64(value)
   }
 
-  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool) {
+  package mutating func bool(_ number: Int32, _ name: String, in value: inout Bool) {
     guard value else { return }
     writer.key(field: name)
     writer.boolean(value)
   }
 
-  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool?) {
+  package mutating func bool(_ number: Int32, _ name: String, in value: inout Bool?) {
     guard let value else { return }
     writer.key(field: name)
     writer.boolean(value)
   }
 
-  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32) {
+  package mutating func int32(_ number: Int32, _ name: String, in value: inout Int32) {
     guard value != 0 else { return }
     writer.key(field: name)
     writer.int32(value)
   }
 
-  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32?) {
+  package mutating func int32(_ number: Int32, _ name: String, in value: inout Int32?) {
     guard let value else { return }
     writer.key(field: name)
     writer.int32(value)
   }
 
-  mutating func int64(_ number: Int32, _ name: String, in value: inout Int64) {
+  package mutating func int64(_ number: Int32, _ name: String, in value: inout Int64) {
     guard value != 0 else { return }
     writer.key(field: name)
     writer.int64(value)
   }
 
-  mutating func double(_ number: Int32, _ name: String, in value: inout Double) {
+  package mutating func double(_ number: Int32, _ name: String, in value: inout Double) {
     guard value.bitPattern != 0 else { return }
     writer.key(field: name)
     writer.double(value)
   }
 
-  mutating func enumeration<Case: WireEnum>(_ number: Int32, _ name: String, in value: inout Case) {
+  package mutating func enumeration<Case: WireEnum>(_ number: Int32, _ name: String, in value: inout Case) {
     if value != .unspecified { write(value, as: name) }
   }
 
-  mutating func enumeration<Case: WireEnum>(_ number: Int32, _ name: String, in value: inout Case?) {
+  package mutating func enumeration<Case: WireEnum>(_ number: Int32, _ name: String, in value: inout Case?) {
     if let value { write(value, as: name) }
   }
 
@@ -102,7 +102,7 @@ struct JSONMessageEncoder: FieldVisitor {
 
   // MARK: Messages
 
-  mutating func message<Message: WireMessage>(
+  package mutating func message<Message: WireMessage>(
     _ number: Int32, _ name: String, in value: inout Message?
   ) throws(WireError) {
     guard let value else { return }
@@ -110,7 +110,7 @@ struct JSONMessageEncoder: FieldVisitor {
     try encode(value)
   }
 
-  mutating func messages<Message: WireMessage>(
+  package mutating func messages<Message: WireMessage>(
     _ number: Int32, _ name: String, in values: inout [Message]
   ) throws(WireError) {
     guard !values.isEmpty else { return }
@@ -120,7 +120,7 @@ struct JSONMessageEncoder: FieldVisitor {
     writer.endArray()
   }
 
-  mutating func timestamp(
+  package mutating func timestamp(
     _ number: Int32, _ name: String, in value: inout Wire.Timestamp?
   ) throws(WireError) {
     guard let value else { return }
@@ -131,17 +131,17 @@ struct JSONMessageEncoder: FieldVisitor {
     writer.string(text)
   }
 
-  mutating func int32Value(_ number: Int32, _ name: String, in value: inout Int32?) {
+  package mutating func int32Value(_ number: Int32, _ name: String, in value: inout Int32?) {
     int32(number, name, in: &value)
   }
 
-  mutating func int64Value(_ number: Int32, _ name: String, in value: inout Int64?) {
+  package mutating func int64Value(_ number: Int32, _ name: String, in value: inout Int64?) {
     guard let value else { return }
     writer.key(field: name)
     writer.int64(value)
   }
 
-  mutating func doubleValue(_ number: Int32, _ name: String, in value: inout Double?) {
+  package mutating func doubleValue(_ number: Int32, _ name: String, in value: inout Double?) {
     guard let value else { return }
     writer.key(field: name)
     writer.double(value)
@@ -149,7 +149,7 @@ struct JSONMessageEncoder: FieldVisitor {
 
   // MARK: Repeated fields
 
-  mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) {
+  package mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) {
     guard !values.isEmpty else { return }
     writer.key(field: name)
     writer.beginArray()
@@ -157,7 +157,7 @@ struct JSONMessageEncoder: FieldVisitor {
     writer.endArray()
   }
 
-  mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) {
+  package mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) {
     guard !values.isEmpty else { return }
     writer.key(field: name)
     writer.beginArray()
@@ -165,7 +165,7 @@ struct JSONMessageEncoder: FieldVisitor {
     writer.endArray()
   }
 
-  mutating func labels(_ number: Int32, _ name: String, in labels: inout Wire.Labels) {
+  package mutating func labels(_ number: Int32, _ name: String, in labels: inout Wire.Labels) {
     guard !labels.isEmpty else { return }
     writer.key(field: name)
     writer.beginObject()
@@ -178,7 +178,7 @@ struct JSONMessageEncoder: FieldVisitor {
 
   // MARK: Values
 
-  mutating func value(
+  package mutating func value(
     _ number: Int32, _ name: String, in value: inout StoredValue?
   ) throws(WireError) {
     guard let value else { return }
@@ -186,7 +186,7 @@ struct JSONMessageEncoder: FieldVisitor {
     try ValueWriter.write(value, to: &writer)
   }
 
-  mutating func values(
+  package mutating func values(
     _ number: Int32, _ name: String, in values: inout [StoredValue]
   ) throws(WireError) {
     guard !values.isEmpty else { return }
@@ -196,7 +196,7 @@ struct JSONMessageEncoder: FieldVisitor {
     writer.endArray()
   }
 
-  mutating func fields(
+  package mutating func fields(
     _ number: Int32, _ name: String, in fields: inout StoredMap
   ) throws(WireError) {
     guard !fields.isEmpty else { return }
@@ -207,5 +207,5 @@ struct JSONMessageEncoder: FieldVisitor {
   // MARK: Choices
 
   /// Never called, because no member is read.
-  mutating func replaceMember(with name: String) {}
+  package mutating func replaceMember(with name: String) {}
 }

@@ -4,12 +4,13 @@
 // are merged with later ones count as elements once more. This bounds the work for a message that merges again
 // and again.
 
-import DocumentStore
+package import DocumentStore
 
 extension ProtobufDecoder {
   // MARK: Repeated fields
 
-  mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) throws(WireError) {
+  package mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) throws(WireError)
+  {
     while isNext(number, .length) {
       try reader.count()
       values.append(try reader.string())
@@ -18,7 +19,7 @@ extension ProtobufDecoder {
   }
 
   /// Accepts packed numbers and single ones, in any mixture.
-  mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) throws(WireError) {
+  package mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) throws(WireError) {
     while true {
       if isNext(number, .varint) {
         try reader.count()
@@ -37,19 +38,24 @@ extension ProtobufDecoder {
     }
   }
 
-  mutating func labels(
+  package mutating func labels(
     _ number: Int32, _ name: String, in labels: inout Wire.Labels
   ) throws(WireError) {
     var entries: [Wire.Labels.Entry] = []
     try messages(number, name, in: &entries)
     if entries.isEmpty { return }
-    try reader.count(labels.entries.count)
-    labels = Wire.Labels(labels.entries + entries)
+    if !labels.isEmpty { try countMerge(with: labels.entries.count) }
+    let all = labels.entries + entries
+    guard all.count <= WireLimits.labelsMax else { throw .tooManyElements }
+    labels = Wire.Labels(all)
   }
+
+  /// Takes the entries that are merged, and the constant cost of a merge, from the number of elements.
+  private mutating func countMerge(with entries: Int) throws(WireError) { try reader.count(entries + 32) }
 
   // MARK: Values
 
-  mutating func value(
+  package mutating func value(
     _ number: Int32, _ name: String, in value: inout StoredValue?
   ) throws(WireError) {
     while isNext(number, .length) {
@@ -58,7 +64,7 @@ extension ProtobufDecoder {
     }
   }
 
-  mutating func values(
+  package mutating func values(
     _ number: Int32, _ name: String, in values: inout [StoredValue]
   ) throws(WireError) {
     while isNext(number, .length) {
@@ -68,7 +74,7 @@ extension ProtobufDecoder {
     }
   }
 
-  mutating func fields(
+  package mutating func fields(
     _ number: Int32, _ name: String, in fields: inout StoredMap
   ) throws(WireError) {
     while isNext(number, .length) {
@@ -76,7 +82,7 @@ extension ProtobufDecoder {
       if fields.isEmpty {
         fields = new
       } else {
-        try reader.count(fields.count)
+        try countMerge(with: fields.count)
         fields = StoredMap(fields.entries + new.entries)
       }
       try advance()

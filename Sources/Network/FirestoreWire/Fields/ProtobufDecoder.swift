@@ -6,7 +6,7 @@
 // is skipped.
 
 /// Decodes the fields of a message.
-struct ProtobufDecoder: FieldVisitor, ~Escapable {
+package struct ProtobufDecoder: FieldVisitor, ~Escapable {
   var reader: ProtobufReader
   /// The tag of the field that is read next; nil at the end of the message.
   private var tag: ProtobufTag?
@@ -20,10 +20,12 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
     tag = try reader.tag()
     while let before = tag {
       let offset = reader.offset
-      try message.visit(&self)
-      guard reader.offset == offset, tag == before else { continue }
-      try reader.skip(before)
-      tag = try reader.tag()
+      try message.visitFields(&self)
+      guard reader.offset == offset else { continue }
+      repeat {
+        try reader.skip(before)
+        try advance()
+      } while tag == before
     }
   }
 
@@ -38,61 +40,61 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
 
   // MARK: Scalars
 
-  mutating func string(_ number: Int32, _ name: String, in value: inout String) throws(WireError) {
+  package mutating func string(_ number: Int32, _ name: String, in value: inout String) throws(WireError) {
     while isNext(number, .length) {
       value = try reader.string()
       try advance()
     }
   }
 
-  mutating func string(_ number: Int32, _ name: String, in value: inout String?) throws(WireError) {
+  package mutating func string(_ number: Int32, _ name: String, in value: inout String?) throws(WireError) {
     while isNext(number, .length) {
       value = try reader.string()
       try advance()
     }
   }
 
-  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]) throws(WireError) {
+  package mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]) throws(WireError) {
     while isNext(number, .length) {
       value = try reader.byteArray()
       try advance()
     }
   }
 
-  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]?) throws(WireError) {
+  package mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]?) throws(WireError) {
     while isNext(number, .length) {
       value = try reader.byteArray()
       try advance()
     }
   }
 
-  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool) throws(WireError) {
+  package mutating func bool(_ number: Int32, _ name: String, in value: inout Bool) throws(WireError) {
     if let bits = try varint(number) { value = bits != 0 }
   }
 
-  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool?) throws(WireError) {
+  package mutating func bool(_ number: Int32, _ name: String, in value: inout Bool?) throws(WireError) {
     if let bits = try varint(number) { value = bits != 0 }
   }
 
-  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32) throws(WireError) {
+  package mutating func int32(_ number: Int32, _ name: String, in value: inout Int32) throws(WireError) {
     if let bits = try varint(number) { value = Int32(truncatingIfNeeded: bits) }
   }
 
-  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32?) throws(WireError) {
+  package mutating func int32(_ number: Int32, _ name: String, in value: inout Int32?) throws(WireError) {
     if let bits = try varint(number) { value = Int32(truncatingIfNeeded: bits) }
   }
 
-  mutating func int64(_ number: Int32, _ name: String, in value: inout Int64) throws(WireError) {
+  package mutating func int64(_ number: Int32, _ name: String, in value: inout Int64) throws(WireError) {
     if let bits = try varint(number) { value = Int64(bitPattern: bits) }
   }
 
-  mutating func enumeration<Case: WireEnum>(
+  package mutating func enumeration<Case: WireEnum>(
     _ number: Int32, _ name: String, in value: inout Case
   ) throws(WireError) {
     if let bits = try varint(number) { value = Self.enumCase(bits) }
   }
 
-  mutating func enumeration<Case: WireEnum>(
+  package mutating func enumeration<Case: WireEnum>(
     _ number: Int32, _ name: String, in value: inout Case?
   ) throws(WireError) {
     if let bits = try varint(number) { value = Self.enumCase(bits) }
@@ -113,7 +115,7 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
     return value
   }
 
-  mutating func double(_ number: Int32, _ name: String, in value: inout Double) throws(WireError) {
+  package mutating func double(_ number: Int32, _ name: String, in value: inout Double) throws(WireError) {
     while isNext(number, .fixed64) {
       value = try reader.double()
       try advance()
@@ -122,7 +124,7 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
 
   // MARK: Messages
 
-  mutating func message<Message: WireMessage>(
+  package mutating func message<Message: WireMessage>(
     _ number: Int32, _ name: String, in value: inout Message?
   ) throws(WireError) {
     while isNext(number, .length) {
@@ -133,7 +135,7 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
     }
   }
 
-  mutating func messages<Message: WireMessage>(
+  package mutating func messages<Message: WireMessage>(
     _ number: Int32, _ name: String, in values: inout [Message]
   ) throws(WireError) {
     while isNext(number, .length) {
@@ -151,13 +153,13 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
     try advance()
   }
 
-  mutating func timestamp(
+  package mutating func timestamp(
     _ number: Int32, _ name: String, in value: inout Wire.Timestamp?
   ) throws(WireError) {
     try message(number, name, in: &value)
   }
 
-  mutating func int32Value(
+  package mutating func int32Value(
     _ number: Int32, _ name: String, in value: inout Int32?
   ) throws(WireError) {
     var wrapper = value.map(Int32Wrapper.init)
@@ -165,7 +167,7 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
     value = wrapper?.value
   }
 
-  mutating func int64Value(
+  package mutating func int64Value(
     _ number: Int32, _ name: String, in value: inout Int64?
   ) throws(WireError) {
     var wrapper = value.map(Int64Wrapper.init)
@@ -173,7 +175,7 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
     value = wrapper?.value
   }
 
-  mutating func doubleValue(
+  package mutating func doubleValue(
     _ number: Int32, _ name: String, in value: inout Double?
   ) throws(WireError) {
     var wrapper = value.map(DoubleWrapper.init)
@@ -184,5 +186,5 @@ struct ProtobufDecoder: FieldVisitor, ~Escapable {
   // MARK: Choices
 
   /// The last member on the wire wins.
-  mutating func replaceMember(with name: String) {}
+  package mutating func replaceMember(with name: String) {}
 }

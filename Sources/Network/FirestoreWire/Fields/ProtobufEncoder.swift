@@ -3,10 +3,10 @@
 // Fields are written in the order of the visit, entries of maps in the order of their names. Two equal
 // messages therefore have equal bytes.
 
-import DocumentStore
+package import DocumentStore
 
 /// Encodes the fields of a message.
-struct ProtobufEncoder: FieldVisitor {
+package struct ProtobufEncoder: FieldVisitor {
   private var writer: ProtobufWriter
 
   init(_ writer: ProtobufWriter = ProtobufWriter()) { self.writer = writer }
@@ -16,69 +16,69 @@ struct ProtobufEncoder: FieldVisitor {
   mutating func encode(_ message: some WireMessage) throws(WireError) {
     // Only visiting needs a variable. An encoder changes no field.
     var message = message
-    try message.visit(&self)
+    try message.visitFields(&self)
   }
 
   // MARK: Scalars
 
-  mutating func string(_ number: Int32, _ name: String, in value: inout String) {
+  package mutating func string(_ number: Int32, _ name: String, in value: inout String) {
     if !value.isEmpty { writer.field(number, string: value) }
   }
 
-  mutating func string(_ number: Int32, _ name: String, in value: inout String?) {
+  package mutating func string(_ number: Int32, _ name: String, in value: inout String?) {
     if let value { writer.field(number, string: value) }
   }
 
-  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]) {
+  package mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]) {
     if !value.isEmpty { writer.field(number, bytes: value) }
   }
 
-  mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]?) {
+  package mutating func bytes(_ number: Int32, _ name: String, in value: inout [UInt8]?) {
     if let value { writer.field(number, bytes: value) }
   }
 
-  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool) {
+  package mutating func bool(_ number: Int32, _ name: String, in value: inout Bool) {
     if value { writer.field(number, varint: 1) }
   }
 
-  mutating func bool(_ number: Int32, _ name: String, in value: inout Bool?) {
+  package mutating func bool(_ number: Int32, _ name: String, in value: inout Bool?) {
     if let value { writer.field(number, varint: value ? 1 : 0) }
   }
 
-  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32) {
+  package mutating func int32(_ number: Int32, _ name: String, in value: inout Int32) {
     if value != 0 { writer.field(number, integer: value) }
   }
 
-  mutating func int32(_ number: Int32, _ name: String, in value: inout Int32?) {
+  package mutating func int32(_ number: Int32, _ name: String, in value: inout Int32?) {
     if let value { writer.field(number, integer: value) }
   }
 
-  mutating func int64(_ number: Int32, _ name: String, in value: inout Int64) {
+  package mutating func int64(_ number: Int32, _ name: String, in value: inout Int64) {
     if value != 0 { writer.field(number, integer: value) }
   }
 
   /// Negative zero is not the default value.
-  mutating func double(_ number: Int32, _ name: String, in value: inout Double) {
+  package mutating func double(_ number: Int32, _ name: String, in value: inout Double) {
     if value.bitPattern != 0 { writer.field(number, double: value) }
   }
 
-  mutating func enumeration<Case: WireEnum>(_ number: Int32, _ name: String, in value: inout Case) {
+  package mutating func enumeration<Case: WireEnum>(_ number: Int32, _ name: String, in value: inout Case) {
     if value != .unspecified { writer.field(number, integer: value.rawValue) }
   }
 
-  mutating func enumeration<Case: WireEnum>(_ number: Int32, _ name: String, in value: inout Case?) {
+  package mutating func enumeration<Case: WireEnum>(_ number: Int32, _ name: String, in value: inout Case?) {
     if let value { writer.field(number, integer: value.rawValue) }
   }
 
   // MARK: Messages
 
-  mutating func message<Message: WireMessage>(
+  package mutating func message<Message: WireMessage>(
     _ number: Int32, _ name: String, in value: inout Message?
   ) throws(WireError) {
     if let value { try write(value, as: number) }
   }
 
-  mutating func messages<Message: WireMessage>(
+  package mutating func messages<Message: WireMessage>(
     _ number: Int32, _ name: String, in values: inout [Message]
   ) throws(WireError) {
     for value in values { try write(value, as: number) }
@@ -90,25 +90,25 @@ struct ProtobufEncoder: FieldVisitor {
     writer.endMessage(at: start)
   }
 
-  mutating func timestamp(
+  package mutating func timestamp(
     _ number: Int32, _ name: String, in value: inout Wire.Timestamp?
   ) throws(WireError) {
     if let value { try write(value, as: number) }
   }
 
-  mutating func int32Value(
+  package mutating func int32Value(
     _ number: Int32, _ name: String, in value: inout Int32?
   ) throws(WireError) {
     if let value { try write(Int32Wrapper(value), as: number) }
   }
 
-  mutating func int64Value(
+  package mutating func int64Value(
     _ number: Int32, _ name: String, in value: inout Int64?
   ) throws(WireError) {
     if let value { try write(Int64Wrapper(value), as: number) }
   }
 
-  mutating func doubleValue(
+  package mutating func doubleValue(
     _ number: Int32, _ name: String, in value: inout Double?
   ) throws(WireError) {
     if let value { try write(DoubleWrapper(value), as: number) }
@@ -116,18 +116,18 @@ struct ProtobufEncoder: FieldVisitor {
 
   // MARK: Repeated fields
 
-  mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) {
+  package mutating func strings(_ number: Int32, _ name: String, in values: inout [String]) {
     for value in values { writer.field(number, string: value) }
   }
 
-  mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) {
+  package mutating func int32s(_ number: Int32, _ name: String, in values: inout [Int32]) {
     guard !values.isEmpty else { return }
     let start = writer.beginMessage(number)
     for value in values { writer.varint(UInt64(bitPattern: Int64(value))) }
     writer.endMessage(at: start)
   }
 
-  mutating func labels(
+  package mutating func labels(
     _ number: Int32, _ name: String, in labels: inout Wire.Labels
   ) throws(WireError) {
     for entry in labels.entries {
@@ -141,19 +141,19 @@ struct ProtobufEncoder: FieldVisitor {
 
   // MARK: Values
 
-  mutating func value(
+  package mutating func value(
     _ number: Int32, _ name: String, in value: inout StoredValue?
   ) throws(WireError) {
     if let value { try ValueWriter.write(value, as: number, to: &writer) }
   }
 
-  mutating func values(
+  package mutating func values(
     _ number: Int32, _ name: String, in values: inout [StoredValue]
   ) throws(WireError) {
     for value in values { try ValueWriter.write(value, as: number, to: &writer) }
   }
 
-  mutating func fields(
+  package mutating func fields(
     _ number: Int32, _ name: String, in fields: inout StoredMap
   ) throws(WireError) {
     try DocumentFieldsWriter.write(fields, as: number, to: &writer)
@@ -162,5 +162,5 @@ struct ProtobufEncoder: FieldVisitor {
   // MARK: Choices
 
   /// Never called, because no member is read.
-  mutating func replaceMember(with name: String) {}
+  package mutating func replaceMember(with name: String) {}
 }

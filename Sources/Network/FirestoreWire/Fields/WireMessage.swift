@@ -7,6 +7,32 @@ package protocol WireMessage: Sendable, Equatable {
 
   /// Calls the visitor once for each field, in the order in which the fields are written.
   mutating func visit(_ visitor: inout (some FieldVisitor & ~Escapable)) throws(WireError)
+
+  // Each message has its own machine code for each visitor of this module: the compiler specialises the
+  // default implementations below for the message. A call of the generic function above would look up the
+  // functions of the visitor at run time.
+  mutating func visitFields(_ decoder: inout ProtobufDecoder) throws(WireError)
+  mutating func visitFields(_ encoder: inout ProtobufEncoder) throws(WireError)
+  mutating func visitFields(_ decoder: inout JSONMessageDecoder) throws(WireError)
+  mutating func visitFields(_ encoder: inout JSONMessageEncoder) throws(WireError)
+}
+
+extension WireMessage {
+  package mutating func visitFields(_ decoder: inout ProtobufDecoder) throws(WireError) {
+    try visit(&decoder)
+  }
+
+  package mutating func visitFields(_ encoder: inout ProtobufEncoder) throws(WireError) {
+    try visit(&encoder)
+  }
+
+  package mutating func visitFields(_ decoder: inout JSONMessageDecoder) throws(WireError) {
+    try visit(&decoder)
+  }
+
+  package mutating func visitFields(_ encoder: inout JSONMessageEncoder) throws(WireError) {
+    try visit(&encoder)
+  }
 }
 
 /// An enum of the protocol. Unknown numbers are decoded as `unspecified`, the case with the number 0.

@@ -2,24 +2,23 @@
 
 /// The two names that a field has in JSON: `update_mask` and `updateMask`.
 package enum FieldName {
-  /// The name in lower camel case, as UTF-8.
-  package static func camelCase(_ name: String) -> [UInt8] {
-    var result: [UInt8] = []
-    result.reserveCapacity(name.utf8.count)
+  /// Appends the name in lower camel case.
+  static func appendCamelCase(_ name: String, to bytes: inout [UInt8]) {
     var isUpper = false
     for byte in name.utf8 {
       if byte == UInt8(ascii: "_") {
         isUpper = true
       } else {
-        result.append(isUpper ? uppercase(byte) : byte)
+        bytes.append(isUpper ? uppercase(byte) : byte)
         isUpper = false
       }
     }
-    return result
   }
 
   /// Whether a key of JSON is one of the names of a field.
   package static func matches(_ key: String, _ name: String) -> Bool {
+    // Most fields of a message are not the one of the key, and differ in the first character.
+    guard key.utf8.first == name.utf8.first else { return false }
     var rest = key.utf8[...]
     var isUpper = false
     for byte in name.utf8 {

@@ -36,7 +36,7 @@ package struct JSONWriter: Sendable {
   package mutating func key(field name: String) {
     separate()
     bytes.append(UInt8(ascii: "\""))
-    for byte in FieldName.camelCase(name) { bytes.append(byte) }
+    FieldName.appendCamelCase(name, to: &bytes)
     bytes.append(UInt8(ascii: "\""))
     endKey()
   }

@@ -15,6 +15,8 @@ package struct WireLimits: Sendable {
   package var countMax = 2_000_000
   /// The memory of one counted element.
   static let bytesPerElement = 32
+  /// The number of labels of a stream.
+  static let labelsMax = 1000
 
   /// How the documents in the message are read.
   package var documents = DocumentReading.standard
