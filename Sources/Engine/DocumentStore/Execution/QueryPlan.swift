@@ -98,6 +98,12 @@ final class QueryPlan: Sendable {
   /// The maximum number of results.
   var limit: Int { if case .first(let count) = query.limit { count } else { .max } }
 
+  /// The number of results to skip before the limit counts.
+  var offset: Int { query.offset }
+
+  /// The number of matches that decide the result.
+  var reach: Int { query.reach ?? .max }
+
   /// The place of the only index in the view for which the plan was made; nil if the plan has several indexes
   /// or reads the names.
   func onlyIndex(in view: IndexView) -> Int? {

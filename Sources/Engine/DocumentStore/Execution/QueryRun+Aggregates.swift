@@ -30,10 +30,12 @@ extension QueryRun {
       let sources = Self.sources(of: aggregation.fields, in: index)
     else { return nil }
     var left = limit
+    var skipsLeft = plan.offset
     var values = aggregation.fields.map { _ in StoredValue.null }
     let start = OrientedQuery(plan.query).prefix(of: definition).count
     for range in onlyRanges {
       var cursor = try tree.cursor(over: range.inTree, fromEnd: plan.isBackward)
+      skip(&skipsLeft, in: &cursor)
       while left > 0, try plan.isBackward ? cursor.previous() : cursor.next() {
         left -= 1
         work.entriesRead += 1
@@ -95,7 +97,7 @@ extension QueryRun {
 
 extension StructuredQuery {
   ///  Returns the query with the fields added to its order, so that documents without one of the fields are
-  ///  excluded. Returns nil if the query has a limit, a cursor or an explicit order by name, because the
+  ///  excluded. Returns nil if the query has a limit, an offset, a cursor or an explicit order by name, because the
   ///  added fields would change its result.
   func ordered(behindBy fields: [StoredFieldPath]) -> StructuredQuery? {
     let known = filters.compactMap { filter in
@@ -105,7 +107,7 @@ extension StructuredQuery {
       !known.contains(field) && !orders.contains { $0.field == field }
     }
     if missing.isEmpty { return self }
-    guard limit == nil, start == nil, end == nil, orders.last?.field == .documentID,
+    guard limit == nil, offset == 0, start == nil, end == nil, orders.last?.field == .documentID,
       !explicitOrders.contains(where: { $0.field == .documentID })
     else { return nil }
     var query = self

@@ -30,6 +30,8 @@ final class QueryRun {
   /// of such a record.
   private var skipsUndecodable = false
   private var skipped: [DocumentPath] = []
+  /// The number of results that were skipped because of the query's offset.
+  var offsetSkipped = 0
   /// The skipped paths as a set, so that each path is listed once.
   private var skippedPaths: Set<DocumentPath> = []
 
@@ -179,7 +181,7 @@ final class QueryRun {
     }
     // Every candidate matches, so that one closure takes the documents from the snapshot to the caller.
     var left = limit
-    try forEachBatch(in: tree) { ordinals throws(DocumentStoreError) in
+    try forEachBatch(in: tree, skipping: plan.offset) { ordinals throws(DocumentStoreError) in
       let before = left
       defer { work.documentsRead += before - left }
       return try translatingErrors { () throws(ByteStoreError) in
@@ -196,8 +198,9 @@ final class QueryRun {
     guard limit > 0 else { return 0 }
     defer { closeStreams() }
     if plan.isExact, let tree = onlyTree(inOrder: false) {
-      return min(try tree.count(in: plan.onlyRanges), limit)
+      return countWithinLimit(of: try tree.count(in: plan.onlyRanges))
     }
+    let reach = plan.reach
     var count = 0
     // If branches are not merged, several of them can contain the same document.
     let mayHaveDuplicates = !plan.isOrdered && plan.branches.count > 1
@@ -206,17 +209,23 @@ final class QueryRun {
       try forEachCandidate { ordinal throws(DocumentStoreError) in
         if mayHaveDuplicates, !seen.insert(ordinal).inserted { return true }
         count += 1
-        return !self.plan.isOrdered || count < self.limit
+        return !self.plan.isOrdered || count < reach
       }
     } else {
       try forEachCandidateEntry { ordinal, entry throws(DocumentStoreError) in
         guard try self.matches(entry) else { return true }
         if mayHaveDuplicates, !seen.insert(ordinal).inserted { return true }
         count += 1
-        return !self.plan.isOrdered || count < self.limit
+        return !self.plan.isOrdered || count < reach
       }
     }
-    return min(count, limit)
+    return countWithinLimit(of: count)
+  }
+
+  /// The number of results among the first matches.
+  private func countWithinLimit(of matches: Int) -> Int {
+    offsetSkipped = min(plan.offset, matches)
+    return min(matches - offsetSkipped, limit)
   }
 
   // MARK: Matches
@@ -249,11 +258,18 @@ final class QueryRun {
     }
     let isExact = plan.isExact
     let limit = limit
+    // If every candidate matches, skipped ones are not read.
+    var skipsLeft = isExact ? 0 : plan.offset
     var count = 0
-    try forEachCandidateEntry { _, entry throws(DocumentStoreError) in
+    try forEachCandidateEntry(skipping: isExact ? plan.offset : 0) { _, entry throws(DocumentStoreError) in
       if try self.isSkipped(entry) { return true }
       if !isExact {
         guard try self.matches(entry) else { return true }
+        if skipsLeft > 0 {
+          skipsLeft -= 1
+          self.offsetSkipped += 1
+          return true
+        }
       }
       count += 1
       return try body(entry) && count < limit
@@ -262,7 +278,7 @@ final class QueryRun {
 
   /// Returns the ordinals of the first documents of the result, in query order.
   private func sortedMatches() throws(DocumentStoreError) -> [UInt32] {
-    var found = TopMatches(limit: limit)
+    var found = TopMatches(limit: plan.reach)
     try forEachCandidateEntry { ordinal, entry throws(DocumentStoreError) in
       if try self.isSkipped(entry) { return true }
       guard try self.verdict(entry) != .no, let position = try self.position(of: entry) else { return true }
@@ -275,7 +291,9 @@ final class QueryRun {
       return true
     }
     work.matchesKeptPeak = max(work.matchesKeptPeak, found.keptPeak)
-    return found.ordinals()
+    let ordinals = found.ordinals()
+    offsetSkipped = min(plan.offset, ordinals.count)
+    return Array(ordinals.dropFirst(offsetSkipped))
   }
 
   private func isSkipped(_ entry: borrowing Entry) throws(DocumentStoreError) -> Bool {
@@ -338,17 +356,24 @@ final class QueryRun {
 
   // MARK: Candidates
 
-  /// Calls `body` with the stored entry of each candidate, until `body` returns false.
+  /// Calls `body` with the stored entry of each candidate behind the first ones, which are not read, until
+  /// `body` returns false.
   private func forEachCandidateEntry(
-    _ body: (UInt32, borrowing Entry) throws(DocumentStoreError) -> Bool
+    skipping skips: Int = 0, _ body: (UInt32, borrowing Entry) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     if let tree = onlyTree() {
-      try forEachBatch(in: tree) { ordinals throws(DocumentStoreError) in
+      try forEachBatch(in: tree, skipping: skips) { ordinals throws(DocumentStoreError) in
         try self.forEachEntry(of: ordinals, body)
       }
       return
     }
+    var skipsLeft = skips
     try forEachCandidate { ordinal throws(DocumentStoreError) in
+      if skipsLeft > 0 {
+        skipsLeft -= 1
+        self.offsetSkipped += 1
+        return true
+      }
       guard try self.read(ordinal) else { return true }
       return try self.pooled.buffer.withEntry { key, record throws(DocumentStoreError) in
         try body(ordinal, Entry(key, record))
@@ -416,14 +441,16 @@ final class QueryRun {
   }
 
   /// Calls `body` with the ordinals in the ranges of the plan's only access, in batches, until `body` returns
-  /// false.
+  /// false. Skips the first ones, which takes no time for each of them.
   private func forEachBatch(
-    in tree: OrderedIndex, _ body: ([UInt32]) throws(DocumentStoreError) -> Bool
+    in tree: OrderedIndex, skipping skips: Int = 0, _ body: ([UInt32]) throws(DocumentStoreError) -> Bool
   ) throws(DocumentStoreError) {
     let isBackward = plan.isBackward
+    var skipsLeft = skips
     var ordinals: [UInt32] = []
     for range in onlyRanges {
       var cursor = try tree.cursor(over: range.inTree, fromEnd: isBackward)
+      skip(&skipsLeft, in: &cursor)
       var batchSize = min(limit, Self.ordinalsPerBatch)
       while true {
         ordinals.removeAll(keepingCapacity: true)
@@ -436,6 +463,15 @@ final class QueryRun {
         batchSize = Self.ordinalsPerBatch
       }
     }
+  }
+
+  /// Moves the cursor past the results that have to be skipped, as far as it has them.
+  func skip(_ left: inout Int, in cursor: inout OrderedIndexCursor) {
+    guard left > 0 else { return }
+    let count = min(left, cursor.ranks.count)
+    cursor.seek(toRank: plan.isBackward ? cursor.position - count : cursor.position + count)
+    left -= count
+    offsetSkipped += count
   }
 
   private var isCollection: Bool {

@@ -19,7 +19,7 @@ final class LiveView {
   /// Whether the view keeps the states of documents that leave the result.
   var keepsFates = false
   /// The last states of the documents that have changed since listeners were last notified.
-  private var fates: [[UInt8]: LiveFate] = [:]
+  var fates: [[UInt8]: LiveFate] = [:]
   /// True while the query runs or has to run again; commits then go into the backlog.
   private(set) var isLoading = true
   /// True if the query has to run again and no thread has begun that.
@@ -45,7 +45,7 @@ final class LiveView {
   var awaitsIndex = false
   /// The last commit that the answer to the query includes. Later commits have been applied to the result.
   private(set) var mark = CommitMark()
-  private var window = LiveResults()
+  private(set) var window = LiveResults()
   /// True if the window holds all matching documents.
   private var holdsAllMatches = true
   /// For a limit to the last documents: a map from a document's name to its window entry and to the entry
@@ -94,19 +94,23 @@ final class LiveView {
     clearBacklog()
   }
 
-  /// The documents whose departure has to be explained after the query has run again.
-  var seen: LiveResults { keepsFates && wasNotified ? results : LiveResults() }
-
   var limit: Int? { if case .first(let count) = run.limit { count } else { nil } }
 
+  /// The number of documents that decide the result; nil without a limit.
+  private var reach: Int? { run.reach }
+
+  /// Whether listeners see only a part of the window.
+  var showsPart: Bool { limit != nil || run.offset > 0 }
+
   /// The maximum size of the window.
-  private var capacity: Int { limit.map { min($0, 1 << 40) }.map { $0 + max(8, $0 / 4) } ?? .max }
+  private var capacity: Int { reach.map { min($0, 1 << 40) }.map { $0 + max(8, $0 / 4) } ?? .max }
 
   /// The query to run for loading: the limit is raised to the window's capacity.
   var loading: StructuredQuery {
-    guard limit != nil else { return run }
+    guard showsPart else { return run }
     var query = run
-    query.limit = .first(capacity)
+    query.offset = 0
+    if limit != nil { query.limit = .first(capacity) }
     return query
   }
 
@@ -152,20 +156,11 @@ final class LiveView {
     awaitsRun = false
     // Listeners that have received nothing get the whole state instead of changes.
     changes =
-      limit == nil && wasNotified
+      !showsPart && wasNotified
       ? LiveDifference.pairs(results.prefix(entries: .max), self.window.prefix(entries: .max)) : []
     isWindowChanged = true
     findAnchor()
     return true
-  }
-
-  /// Notes the states of the documents that the answer leaves out, and of those beyond the limit.
-  private func noteFates(_ answer: LiveAnswer) {
-    fates = answer.left.mapValues { LiveFate(number: mark.number, document: $0) }
-    guard let limit else { return }
-    for entry in window.entries.dropFirst(limit) {
-      fates[entry.name] = LiveFate(number: mark.number, document: entry.document)
-    }
   }
 
   private func clearBacklog() {
@@ -185,7 +180,7 @@ final class LiveView {
   }
 
   /// True if the window holds fewer documents than the limit while other documents may match.
-  var needsLoading: Bool { !isLoading && !holdsAllMatches && limit.map { window.count < $0 } ?? false }
+  var needsLoading: Bool { !isLoading && !holdsAllMatches && reach.map { window.count < $0 } ?? false }
 
   // MARK: Following
 
@@ -209,7 +204,7 @@ final class LiveView {
       }
     }
     guard old != nil || new != nil else { return }
-    if limit == nil { changes.append(LiveDifference.Change(old: old, new: new)) }
+    if !showsPart { changes.append(LiveDifference.Change(old: old, new: new)) }
     isWindowChanged = true
   }
 
@@ -248,44 +243,30 @@ final class LiveView {
     guard isWindowChanged else { return [] }
     isWindowChanged = false
     defer { changes = [] }
-    guard let limit else {
+    guard showsPart else {
       results = window
       return withFates(changes, since: number)
     }
-    let (old, new) = (results.prefix(entries: .max), visibleEntries(limit))
+    let (old, new) = (results.prefix(entries: .max), visibleEntries)
     results = LiveResults(sorted: new)
     return withFates(LiveDifference.pairs(old, new), since: number)
   }
 
-  /// Adds the states of the documents that have left. A document without a note has not changed.
-  private func withFates(
-    _ changes: [LiveDifference.Change], since number: UInt64
-  ) -> [LiveDifference.Change] {
-    guard keepsFates else { return changes }
-    return changes.map { change in
-      guard let old = change.old, change.new == nil else { return change }
-      var change = change
-      change.fate =
-        fates[old.name] ?? LiveFate(number: max(number, mark.number), document: old.document)
-      return change
-    }
-  }
-
-  /// The window's entries up to the limit, in query order.
-  private func visibleEntries(_ limit: Int) -> [LiveEntry] {
-    let first = window.prefix(entries: limit)
+  /// The window's entries behind the offset and up to the limit, in query order.
+  private var visibleEntries: [LiveEntry] {
+    let first = Array(window.prefix(entries: reach ?? .max).dropFirst(run.offset))
     guard case .last = query.limit else { return first }
     var mirror: [[UInt8]: (entry: LiveEntry, seen: LiveEntry)] = [:]
-    var visibleEntries: [LiveEntry] = []
+    var visible: [LiveEntry] = []
     for entry in first.reversed() {
       var seen = self.mirror[entry.name].flatMap { $0.entry === entry ? $0.seen : nil }
       // Reuse the previous entry, because a new entry object would count as a change.
       seen = seen ?? query.sortKey(entry.document).map { LiveEntry($0, entry.name, document: entry.document) }
       guard let seen else { continue }
       mirror[entry.name] = (entry, seen)
-      visibleEntries.append(seen)
+      visible.append(seen)
     }
     self.mirror = mirror
-    return visibleEntries
+    return visible
   }
 }

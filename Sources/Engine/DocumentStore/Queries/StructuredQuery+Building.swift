@@ -129,6 +129,17 @@ extension StructuredQuery {
     return query
   }
 
+  /// Sets the number of results to skip, replacing an earlier one.
+  package func skipping(_ count: Int) throws(DocumentStoreError) -> StructuredQuery {
+    guard (0...Int(Int32.max)).contains(count) else {
+      throw .invalidArgument(
+        "Invalid Query. Query offset (\(count)) is invalid. An offset is between 0 and \(Int32.max).")
+    }
+    var query = self
+    query.offset = count
+    return query
+  }
+
   // MARK: Cursors
 
   /// Sets the start before or after the documents with these values in the explicit orders. `.before` is

@@ -1,7 +1,7 @@
 // Canonical text of a query: equal text means equal queries.
 //
 //   target  := path ["|cg:" group] "|f:" filter{","} "|ob:" order{","} ["|l:" count]
-//              ["|lb:" gap] ["|ub:" gap]
+//              ["|o:" count] ["|lb:" gap] ["|ub:" gap]
 //   query   := target "|lt:" ("f" | "l")
 //   filter  := field operator value | "and(" filter{","} ")" | "or(" filter{","} ")"
 //              ("and" only within "or", because top-level filters are joined by "and")
@@ -25,6 +25,7 @@ extension StructuredQuery {
     var text = scope.text + "|f:" + filters.flatMap(\.conjuncts).map(\.text).joined(separator: ",")
     text += "|ob:" + orders.map(\.text).joined(separator: ",")
     if case .first(let count) = limit { text += "|l:\(count)" }
+    if offset > 0 { text += "|o:\(offset)" }
     if let start { text += "|lb:" + start.text }
     if let end { text += "|ub:" + end.text }
     return text

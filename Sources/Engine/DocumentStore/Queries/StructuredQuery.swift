@@ -1,7 +1,7 @@
 // Queries as values, and their semantics.
 //
-//   answer = the first `limit` of { d in scope | d has every field of `orders`, satisfies every filter,
-//            and lies between `start` and `end` }, sorted by `orders`
+//   answer = the first `limit` behind the first `offset` of { d in scope | d has every field of `orders`,
+//            satisfies every filter, and lies between `start` and `end` }, sorted by `orders`
 //
 // A limit on the last documents is defined by the mirrored query, with its result reversed.
 
@@ -52,6 +52,10 @@ public struct StructuredQuery: Sendable, Equatable {
   /// The maximum number of results; nil for no limit.
   public internal(set) var limit: Limit?
 
+  /// The number of results that are skipped before the limit counts. If the limit selects the last documents,
+  /// the skipped ones are at the end, too.
+  package internal(set) var offset = 0
+
   /// Creates a query for all documents of the scope, ordered by name.
   public init(_ scope: Scope) { self.scope = scope }
 
@@ -64,9 +68,10 @@ public struct StructuredQuery: Sendable, Equatable {
     self.start = start
     self.end = end
     limit = query.limit
+    offset = query.offset
   }
 
-  /// Whether the document matches, ignoring the limit.
+  /// Whether the document matches, ignoring the limit and the offset.
   public func matches(_ document: StoredDocument) -> Bool {
     scope.contains(document.path) && position(ifMatching: document.value) != nil
   }
@@ -93,8 +98,8 @@ public struct StructuredQuery: Sendable, Equatable {
   /// Computes the result by brute force, by checking every document.
   package func answer(from documents: some Sequence<StoredDocument>) -> [StoredDocument] {
     let run = executableForm
-    let sorted = documents.filter(run.matches).sorted { run.compare($0, $1) == .before }
-    guard let limit else { return sorted }
+    let sorted = documents.filter(run.matches).sorted { run.compare($0, $1) == .before }.dropFirst(offset)
+    guard let limit else { return Array(sorted) }
     switch limit {
     case .first(let count): return Array(sorted.prefix(count))
     case .last(let count): return sorted.prefix(count).reversed()
@@ -131,6 +136,30 @@ public struct StructuredQuery: Sendable, Equatable {
     mirrored.end = start?.reversed
     mirrored.limit = .first(count)
     return mirrored
+  }
+
+  /// The number of matching documents that decide the result: the skipped ones and those within the limit. Nil
+  /// if there is no limit.
+  var reach: Int? {
+    switch limit {
+    case .first(let count), .last(let count):
+      let (reach, overflow) = count.addingReportingOverflow(offset)
+      return overflow ? .max : reach
+    case nil: return nil
+    }
+  }
+
+  /// The query for the documents that decide the result. This is the query itself if it has no offset.
+  var withoutOffset: StructuredQuery {
+    guard offset > 0 else { return self }
+    var query = self
+    query.offset = 0
+    switch limit {
+    case .first: query.limit = reach.map { .first($0) }
+    case .last: query.limit = reach.map { .last($0) }
+    case nil: break
+    }
+    return query
   }
 
   // MARK: Positions

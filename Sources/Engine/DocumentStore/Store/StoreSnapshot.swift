@@ -156,8 +156,9 @@ public final class StoreSnapshot: Sendable {
 
   // MARK: Running
 
-  private func run<Result>(
-    _ query: StructuredQuery, createsIndexes: Bool = true, checks: Bool = true,
+  /// Runs a query. If `mayRetry` is true, `body` may be called again from the start, with other indexes.
+  func run<Result>(
+    _ query: StructuredQuery, createsIndexes: Bool = true, checks: Bool = true, mayRetry: Bool = true,
     _ body: (QueryRun) throws(DocumentStoreError) -> Result
   ) throws(DocumentStoreError) -> Result {
     if checks { try query.check() }
@@ -191,7 +192,7 @@ public final class StoreSnapshot: Sendable {
         }
       } catch {
         // A damaged index page loses no data, because the index can be rebuilt from the documents.
-        guard case .corrupted = error, dropUnreadable() else { throw error }
+        guard case .corrupted = error, dropUnreadable(), mayRetry else { throw error }
       }
     }
   }

@@ -80,8 +80,13 @@ public final class StoreTransaction: Sendable {
   public func documents(_ query: StructuredQuery) throws(DocumentStoreError) -> [StoredDocument] {
     try checkReading()
     try takeTurn(at: LockKey.range(query.scope))
+    let snapshot = snapshot
     let answer = try snapshot.documents(query)
-    state.withLock { $0.reads.add(query, answer) }
+    if query.offset == 0 {
+      state.withLock { $0.reads.add(query, answer) }
+    } else {
+      try add(query, in: snapshot)
+    }
     return answer
   }
 
@@ -94,9 +99,15 @@ public final class StoreTransaction: Sendable {
     try takeTurn(at: LockKey.range(query.scope))
     let snapshot = snapshot
     let values = try snapshot.aggregate(aggregates, over: query)
+    try add(query, in: snapshot)
+    return values
+  }
+
+  /// Adds the documents that decide the result of a query to the reads.
+  private func add(_ query: StructuredQuery, in snapshot: StoreSnapshot) throws(DocumentStoreError) {
+    let query = query.withoutOffset
     let versions = try snapshot.versions(query)
     state.withLock { $0.reads.add(query, versions) }
-    return values
   }
 
   /// The error with which the store ended the attempt before its commit; nil if the store has not done so.

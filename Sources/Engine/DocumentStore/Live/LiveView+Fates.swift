@@ -1,0 +1,30 @@
+// What became of the documents that have left a view, for streams.
+
+extension LiveView {
+  /// The documents whose departure has to be explained after the query has run again.
+  var seen: LiveResults { keepsFates && wasNotified ? results : LiveResults() }
+
+  /// Notes the states of the documents that the answer leaves out, and of those that are not shown.
+  func noteFates(_ answer: LiveAnswer) {
+    fates = answer.left.mapValues { LiveFate(number: mark.number, document: $0) }
+    guard showsPart else { return }
+    // Those that are shown do not leave.
+    for entry in window.entries {
+      fates[entry.name] = LiveFate(number: mark.number, document: entry.document)
+    }
+  }
+
+  /// Adds the states of the documents that have left. A document without a note has not changed.
+  func withFates(
+    _ changes: [LiveDifference.Change], since number: UInt64
+  ) -> [LiveDifference.Change] {
+    guard keepsFates else { return changes }
+    return changes.map { change in
+      guard let old = change.old, change.new == nil else { return change }
+      var change = change
+      change.fate =
+        fates[old.name] ?? LiveFate(number: max(number, mark.number), document: old.document)
+      return change
+    }
+  }
+}
