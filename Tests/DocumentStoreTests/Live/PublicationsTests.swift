@@ -73,6 +73,16 @@ import Testing
     #expect(publications.markIfQueueIsEmpty?.time == timestamp(7))
   }
 
+  /// A commit that is published while the first observer comes may not be queued. Streams must not wait for it.
+  @Test func aSnapshotCountsCommitsThatTheFirstObserverMissed() {
+    publish(1)
+    observe(number: 1)
+    publications.noteSnapshot(through: 2)
+    #expect(publications.markIfQueueIsEmpty == CommitMark(number: 2))
+    publications.noteSnapshot(through: 1)
+    #expect(publications.markIfQueueIsEmpty?.number == 2)
+  }
+
   @Test func nothingIsQueuedAfterTheLastViewHasLeft() {
     observe(number: 5)
     observe(number: 6)

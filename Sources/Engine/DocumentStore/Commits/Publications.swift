@@ -91,6 +91,12 @@ final class Publications: Sendable {
     hasObserver.store(false, ordering: .releasing)
   }
 
+  /// Notes a snapshot that includes the commits up to `number`. All of them that were to be queued have been
+  /// queued by now. The last one may not have been: the first observer may have come while it was published.
+  func noteSnapshot(through number: UInt64) {
+    state.withLock { $0.last.number = max($0.last.number, number) }
+  }
+
   // MARK: Commits
 
   func append(_ effects: CommitEffects) {

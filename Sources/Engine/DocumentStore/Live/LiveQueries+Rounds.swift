@@ -49,11 +49,12 @@ extension LiveQueries {
 
   /// Lets a stream deliver the time of the last commit, together with its news.
   func advance(_ stream: LiveStream) {
-    let last = state.withLock { $0.source }?.lastCommit
+    // Before the first view is loaded, the time of the last commit is unknown here.
+    let source = state.withLock { $0.views.isEmpty || $0.mark.time == nil ? $0.source : nil }
+    let last = source?.lastCommit
     state.withLock { state in
       applyCommits(&state)
-      // Without views, commits are not queued.
-      if state.views.isEmpty, let last { state.mark.advance(to: last) }
+      if let last, state.views.isEmpty || state.mark.number == last.number { state.mark.advance(to: last) }
       let isNew = stream.state.withLock { stream in
         stream.isAdvanceOffered = true
         defer { stream.awaitsEnd = true }

@@ -55,12 +55,21 @@ package final class LiveStream: Sendable {
 
   /// Creates a stream without queries. `enqueue` puts a block on the consumer's queue. It is called under a
   /// lock, so it must not run the block.
-  package init(
+  package convenience init(
     of store: DocumentStore, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     handler: @escaping @Sendable (LiveMoment) -> Void
   ) {
-    live = WeakLiveQueries(store.live)
-    path = store.path
+    self.init(of: store.live, path: store.path, enqueue: enqueue, handler: handler)
+  }
+
+  /// `path` is the directory of the store.
+  init(
+    of live: LiveQueries, path: String,
+    enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    handler: @escaping @Sendable (LiveMoment) -> Void
+  ) {
+    self.live = WeakLiveQueries(live)
+    self.path = path
     self.enqueue = enqueue
     self.handler = handler
   }

@@ -12,9 +12,6 @@ struct LiveStreamNews: Sendable {
 
   init(isFirst: Bool) { self.isFirst = isFirst }
 
-  /// Whether consumers notice a difference. A document may have changed and changed back.
-  var isEmpty: Bool { !isFirst && changes.isEmpty && failure == nil }
-
   mutating func add(_ results: LiveResults, _ later: [LiveDifference.Change]) {
     self.results = results
     guard !isFirst else { return }
