@@ -1,0 +1,102 @@
+// CreateDocument, UpdateDocument and DeleteDocument: commits of one write that return the document.
+
+internal import Authority
+internal import DocumentStore
+internal import FirestoreWire
+internal import OfflineSync
+
+extension ServedDatabase {
+  /// The collection with an id below a parent, which is a document or the root.
+  func collection(_ id: String, below parent: String) throws(RemoteError) -> CollectionPath {
+    let document = try name.parent(of: parent)
+    guard !id.utf8.contains(UInt8(ascii: "/")) else {
+      throw RemoteError(
+        .invalidArgument, "Collection id \"\(id.prefix(200))\" is invalid because it contains \"/\".")
+    }
+    // A document in the collection has a valid name if the collection has.
+    let path = try name.path(of: "\(name.name(ofParent: document))/\(id)/a")
+    return path.parent
+  }
+}
+
+extension CallContext {
+  func createDocument(_ request: Wire.CreateDocumentRequest) throws(RemoteError) -> Wire.Document {
+    let database = try directory.database(try DatabaseName.database(of: request.parent))
+    let mask = try FieldMask(of: request.mask)
+    guard request.document?.name.isEmpty ?? true else {
+      throw RemoteError(.invalidArgument, "document.name must not be set")
+    }
+    let collection = try database.collection(request.collectionId, below: request.parent)
+    let id = request.documentId.isEmpty ? RandomName.make(options.random) : request.documentId
+    guard !id.utf8.contains(UInt8(ascii: "/")) else {
+      throw RemoteError(
+        .invalidArgument, "Resource id \"\(id.prefix(200))\" is invalid because it contains \"/\".")
+    }
+    var write = Wire.Write()
+    var document = request.document ?? Wire.Document()
+    document.name = "\(database.name.documentsName)/\(collection)/\(id)"
+    write.operation = .update(document)
+    var precondition = Wire.Precondition()
+    precondition.conditionType = .exists(false)
+    write.currentDocument = precondition
+    return try commit(write, in: database, mask)
+  }
+
+  func updateDocument(_ request: Wire.UpdateDocumentRequest) throws(RemoteError) -> Wire.Document {
+    let document = request.document ?? Wire.Document()
+    let database = try directory.database(try DatabaseName.database(of: document.name))
+    let mask = try FieldMask(of: request.mask)
+    var write = Wire.Write()
+    write.operation = .update(document)
+    write.updateMask = request.updateMask
+    write.currentDocument = request.currentDocument
+    return try commit(write, in: database, mask)
+  }
+
+  func deleteDocument(_ request: Wire.DeleteDocumentRequest) throws(RemoteError) -> EmptyResponse {
+    let database = try directory.database(try DatabaseName.database(of: request.name))
+    var write = Wire.Write()
+    write.operation = .delete(request.name)
+    write.currentDocument = request.currentDocument
+    _ = try database.authority.commit([try database.name.mutation(write)], as: user)
+    return EmptyResponse()
+  }
+
+  /// Commits a write of one document, and returns the document as it is after the commit.
+  private func commit(
+    _ write: Wire.Write, in database: ServedDatabase, _ mask: FieldMask?
+  ) throws(RemoteError) -> Wire.Document {
+    let mutation = try database.name.mutation(write)
+    try database.authority.checkWrite([mutation], as: user)
+    for _ in 1..<DocumentStore.transactionAttempts {
+      do throws(RemoteError) {
+        return try attempt(mutation, in: database, mask)
+      } catch {
+        // Another commit changed the document between its read and the commit of this write.
+        guard error.code == .aborted else { throw error }
+      }
+    }
+    return try attempt(mutation, in: database, mask)
+  }
+
+  /// The read and the commit are one transaction, so that the document is the one that this write left.
+  private func attempt(
+    _ mutation: Mutation, in database: ServedDatabase, _ mask: FieldMask?
+  ) throws(RemoteError) -> Wire.Document {
+    let transaction = try database.authority.backend.transaction()
+    defer { transaction.close() }
+    let base = try transaction.documents(at: [mutation.path]).first.flatMap { $0?.document }
+    guard let outcome = try transaction.commit([mutation], recording: nil) else {
+      throw RemoteError(.internal, "The write was not committed.")
+    }
+    database.authority.tellTime()
+    let document: StoredDocument?
+    do throws(DocumentStoreError) {
+      document = try mutation.apply(to: base, at: outcome.time, updated: outcome.writes.first?.updateTime)
+    } catch {
+      throw RemoteError(error)
+    }
+    guard let document else { throw RemoteError(.internal, "The write left no document.") }
+    return database.document(DocumentRecord(document), mask)
+  }
+}

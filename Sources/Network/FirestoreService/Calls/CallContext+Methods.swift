@@ -1,0 +1,48 @@
+// Decodes the request of a method, runs the call, and encodes its answers.
+
+internal import FirestoreWire
+internal import OfflineSync
+
+extension CallContext {
+  /// Runs a method that takes one request. Streams of requests are in `Streams`.
+  func perform(
+    _ method: ServiceMethod, _ request: [UInt8], _ responder: Responder
+  ) throws(RemoteError) {
+    switch method {
+    case .getDocument: try unary(request, responder, getDocument)
+    case .listDocuments: try unary(request, responder, listDocuments)
+    case .createDocument: try unary(request, responder, createDocument)
+    case .updateDocument: try unary(request, responder, updateDocument)
+    case .deleteDocument: try unary(request, responder, deleteDocument)
+    case .beginTransaction: try unary(request, responder, beginTransaction)
+    case .commit: try unary(request, responder, commit)
+    case .rollback: try unary(request, responder, rollback)
+    case .listCollectionIds: try unary(request, responder, listCollectionIds)
+    case .batchWrite: try unary(request, responder, batchWrite)
+    case .batchGetDocuments: try stream(request, responder, batchGetDocuments)
+    case .runQuery: try stream(request, responder, runQuery)
+    case .runAggregationQuery: try stream(request, responder, runAggregationQuery)
+    case .write, .listen: throw RemoteError(.internal, "\(method.rawValue) takes a stream of requests.")
+    }
+  }
+
+  private func unary<Request: WireMessage, Response: WireMessage>(
+    _ request: [UInt8], _ responder: Responder,
+    _ call: (Request) throws(RemoteError) -> Response
+  ) throws(RemoteError) {
+    let request = try responder.format.decode(Request.self, request, limits: options.wireLimits)
+    try responder.send(try call(request))
+  }
+
+  private func stream<Request: WireMessage, Response: WireMessage>(
+    _ request: [UInt8], _ responder: Responder,
+    _ call: (Request, (Response) throws(RemoteError) -> Bool) throws(RemoteError) -> Void
+  ) throws(RemoteError) {
+    let request = try responder.format.decode(Request.self, request, limits: options.wireLimits)
+    try call(request) { response throws(RemoteError) in
+      guard !responder.isOver else { return false }
+      try responder.send(response)
+      return true
+    }
+  }
+}

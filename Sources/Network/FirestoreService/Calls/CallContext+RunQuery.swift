@@ -1,0 +1,94 @@
+// RunQuery and RunAggregationQuery.
+
+internal import Authority
+internal import DocumentStore
+internal import FirestoreWire
+internal import OfflineSync
+
+extension CallContext {
+  /// Sends one message for each result. The last one is `done`. A query without results has one message, with
+  /// its read time.
+  func runQuery(
+    _ request: Wire.RunQueryRequest, _ send: (Wire.RunQueryResponse) throws(RemoteError) -> Bool
+  ) throws(RemoteError) {
+    let database = try directory.database(try DatabaseName.database(of: request.parent))
+    guard let message = request.structuredQuery else {
+      throw RemoteError(.invalidArgument, "only structured queries are supported")
+    }
+    let query = try database.name.query(message, parent: request.parent)
+    try database.authority.checkRead(query.query, as: user)
+    try reading(database, ReadSelector(request.consistencySelector)) { view throws(RemoteError) in
+      if !view.newTransaction.isEmpty {
+        var response = Wire.RunQueryResponse()
+        response.transaction = view.newTransaction
+        guard try send(response) else { return }
+      }
+      var results = QueryResults(view.readTime)
+      try view.forEach(query.query) { results.add(database.document($0, query.mask), send) }
+      try results.finish(send)
+    }
+  }
+
+  func runAggregationQuery(
+    _ request: Wire.RunAggregationQueryRequest,
+    _ send: (Wire.RunAggregationQueryResponse) throws(RemoteError) -> Bool
+  ) throws(RemoteError) {
+    let database = try directory.database(try DatabaseName.database(of: request.parent))
+    guard let message = request.structuredAggregationQuery else {
+      throw RemoteError(.invalidArgument, "Only structured aggregation queries are supported.")
+    }
+    let query = try database.name.aggregation(message, parent: request.parent)
+    try database.authority.checkRead(query.query, as: user)
+    try reading(database, ReadSelector(request.consistencySelector)) { view throws(RemoteError) in
+      if !view.newTransaction.isEmpty {
+        var response = Wire.RunAggregationQueryResponse()
+        response.transaction = view.newTransaction
+        guard try send(response) else { return }
+      }
+      var response = Wire.RunAggregationQueryResponse()
+      response.readTime = view.readTime
+      response.result = query.result(try view.aggregate(query.aggregates, over: query.query))
+      _ = try send(response)
+    }
+  }
+}
+
+/// The messages of a query's results. Each result waits until the next one comes, because the last message
+/// says that it is the last.
+private struct QueryResults {
+  typealias Send = (Wire.RunQueryResponse) throws(RemoteError) -> Bool
+
+  private let readTime: Wire.Timestamp
+  private var last: Wire.RunQueryResponse
+  private var isStopped = false
+  private var failure: RemoteError?
+
+  init(_ readTime: Wire.Timestamp) {
+    self.readTime = readTime
+    last = Wire.RunQueryResponse()
+    last.readTime = readTime
+  }
+
+  /// Adds a result. Returns false if no more are wanted.
+  mutating func add(_ document: Wire.Document, _ send: Send) -> Bool {
+    if last.document != nil { sendLast(send) }
+    last = Wire.RunQueryResponse()
+    last.readTime = readTime
+    last.document = document
+    return !isStopped
+  }
+
+  mutating func finish(_ send: Send) throws(RemoteError) {
+    last.done = true
+    if !isStopped { sendLast(send) }
+    if let failure { throw failure }
+  }
+
+  private mutating func sendLast(_ send: Send) {
+    do throws(RemoteError) {
+      isStopped = try !send(last)
+    } catch {
+      (isStopped, failure) = (true, error)
+    }
+  }
+}

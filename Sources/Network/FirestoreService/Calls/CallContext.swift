@@ -1,0 +1,24 @@
+// What the calls of a service share.
+
+internal import Authority
+internal import FirestoreWire
+internal import OfflineSync
+
+/// The service as one call sees it. Each call is a method in an extension, which takes the request and returns
+/// the response, or passes the responses of a stream to `send`.
+struct CallContext: Sendable {
+  let directory: DatabaseDirectory
+  let metadata: CallMetadata
+  let options: ServiceOptions
+
+  var user: String? { metadata.user }
+
+  var owner: TransactionTable.Owner {
+    TransactionTable.Owner(user: metadata.user, connection: metadata.connection)
+  }
+
+  /// The database with a name, as in `projects/p/databases/d`.
+  func database(_ name: String) throws(RemoteError) -> ServedDatabase {
+    try directory.database(try DatabaseName(name))
+  }
+}

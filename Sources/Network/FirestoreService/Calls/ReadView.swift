@@ -1,0 +1,102 @@
+// Reads of one call, all at one moment.
+
+internal import Authority
+internal import DocumentStore
+internal import FirestoreWire
+internal import OfflineSync
+
+/// The documents of a database at one moment, or as a transaction reads them.
+struct ReadView {
+  private enum Source {
+    case moment(SharedMoment)
+    case transaction(OpenTransaction)
+  }
+
+  private let source: Source
+  /// The id of the transaction that the call began; empty if it began none.
+  let newTransaction: [UInt8]
+  /// The time that the documents are read at.
+  let readTime: Wire.Timestamp
+
+  init(_ moment: SharedMoment) {
+    source = .moment(moment)
+    newTransaction = []
+    readTime = Wire.Timestamp(moment.readTime.stored)
+  }
+
+  init(_ transaction: OpenTransaction, isNew: Bool, in database: ServedDatabase) throws(RemoteError) {
+    source = .transaction(transaction)
+    newTransaction = isNew ? transaction.id.bytes : []
+    switch transaction.kind {
+    case .readOnly(let moment): readTime = Wire.Timestamp(moment.readTime.stored)
+    case .readWrite:
+      let version = try transaction.read { $0.version }
+      readTime = Wire.Timestamp(database.authority.life.told(version).stored)
+    }
+  }
+
+  /// The documents at the paths; nil for each that does not exist.
+  func documents(at paths: [DocumentPath]) throws(RemoteError) -> [DocumentRecord?] {
+    try read { moment throws(RemoteError) in try moment.documents(at: paths) }
+  }
+
+  /// Calls `body` with each document of the result in order, until it returns false.
+  func forEach(_ query: StructuredQuery, _ body: (DocumentRecord) -> Bool) throws(RemoteError) {
+    switch source {
+    case .moment(let shared): try shared.moment.forEach(query, body)
+    case .transaction(let transaction):
+      // The documents are passed on when the transaction is free for other calls again.
+      var records: [DocumentRecord] = []
+      try transaction.read { moment throws(RemoteError) in
+        try moment.forEach(query) { record in
+          records.append(record)
+          return true
+        }
+      }
+      for record in records { guard body(record) else { return } }
+    }
+  }
+
+  func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery
+  ) throws(RemoteError) -> [StoredValue] {
+    try read { moment throws(RemoteError) in try moment.aggregate(aggregates, over: query) }
+  }
+
+  private func read<Result>(
+    _ step: (any BackendMoment) throws(RemoteError) -> Result
+  ) throws(RemoteError) -> Result {
+    switch source {
+    case .moment(let shared): try step(shared.moment)
+    case .transaction(let transaction): try transaction.read(step)
+    }
+  }
+}
+
+extension CallContext {
+  /// Runs `body` with the documents at the time that a request selects. A transaction that the call began
+  /// ends if `body` fails, because the caller may not know its id.
+  func reading<Result>(
+    _ database: ServedDatabase, _ selector: ReadSelector,
+    _ body: (ReadView) throws(RemoteError) -> Result
+  ) throws(RemoteError) -> Result {
+    switch selector {
+    case .now: return try body(ReadView(database.momentNow()))
+    case .readTime(let time): return try body(ReadView(database.moment(at: time)))
+    case .transaction(let id):
+      return try database.transactions.use(id, by: owner) { transaction throws(RemoteError) in
+        try body(ReadView(transaction, isNew: false, in: database))
+      }
+    case .newTransaction(let options):
+      let id = try database.begin(options, for: owner).id.bytes
+      do throws(RemoteError) {
+        return try database.transactions.use(id, by: owner) { transaction throws(RemoteError) in
+          try body(ReadView(transaction, isNew: true, in: database))
+        }
+      } catch {
+        try database.transactions.remove(id, by: owner)?.end()
+        throw error
+      }
+    }
+  }
+}

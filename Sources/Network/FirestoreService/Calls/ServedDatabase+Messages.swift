@@ -1,0 +1,39 @@
+// Documents of the store as messages.
+
+internal import Authority
+internal import DocumentStore
+internal import FirestoreWire
+internal import OfflineSync
+
+extension ServedDatabase {
+  /// A document as responses contain it, with the fields of a mask.
+  func document(_ record: DocumentRecord, _ mask: FieldMask?) -> Wire.Document {
+    let stored = record.document
+    var document = name.wire(stored, mask: mask)
+    document.updateTime = Wire.Timestamp(authority.life.told(SnapshotVersion(stored.updateTime)).stored)
+    return document
+  }
+
+  /// The mutations of writes, which must all be writes of this database.
+  func mutations(_ writes: [Wire.Write]) throws(RemoteError) -> [Mutation] {
+    var mutations: [Mutation] = []
+    mutations.reserveCapacity(writes.count)
+    for write in writes { mutations.append(try name.mutation(write)) }
+    return mutations
+  }
+}
+
+/// `google.protobuf.Empty`.
+struct EmptyResponse: WireMessage {
+  init() {}
+
+  mutating func visit(_ visitor: inout (some FieldVisitor & ~Escapable)) throws(WireError) {}
+}
+
+extension FieldMask {
+  /// The mask of a request; nil if the request has none.
+  init?(of request: Wire.DocumentMask?) throws(RemoteError) {
+    guard let request else { return nil }
+    try self.init(request)
+  }
+}

@@ -1,0 +1,31 @@
+// The databases of a service, by name.
+
+internal import Authority
+internal import ByteStore
+internal import FirestoreWire
+internal import OfflineSync
+
+/// Finds databases, and keeps the state of those that were found.
+final class DatabaseDirectory: Sendable {
+  typealias Find = @Sendable (DatabaseName) throws(RemoteError) -> Authority
+
+  private let options: ServiceOptions
+  private let find: Find
+  private let served = Locked<[DatabaseName: ServedDatabase]>([:])
+
+  init(_ options: ServiceOptions, _ find: @escaping Find) {
+    self.options = options
+    self.find = find
+  }
+
+  func database(_ name: DatabaseName) throws(RemoteError) -> ServedDatabase {
+    if let database = served.withLock({ $0[name] }) { return database }
+    let authority = try find(name)
+    return served.withLock { served in
+      if let database = served[name] { return database }
+      let database = ServedDatabase(name, authority, options)
+      served[name] = database
+      return database
+    }
+  }
+}

@@ -1,0 +1,16 @@
+// What a transport knows about the caller of a call.
+
+/// The caller of a call, as its transport has established it.
+public struct CallMetadata: Sendable {
+  /// The user on whose behalf the call is made; nil if nobody has signed in. The access rules decide what the
+  /// user may do. The transport has verified the user.
+  public var user: String?
+  /// The connection of the call. Limits on open transactions apply to each connection.
+  public var connection: UInt64?
+
+  /// Creates metadata for a call.
+  public init(user: String? = nil, connection: UInt64? = nil) {
+    self.user = user
+    self.connection = connection
+  }
+}

@@ -1,0 +1,44 @@
+// Delivers the events of one call, and none after its end.
+
+internal import ByteStore
+internal import FirestoreWire
+internal import OfflineSync
+
+/// The end of a call at which its answer leaves. Usable from any thread; the caller keeps events in order.
+final class Responder: Sendable {
+  private let respond: @Sendable (ServiceEvent) -> Void
+  let format: WireFormat
+  private let state = Locked(State())
+
+  private struct State {
+    var isOver = false
+  }
+
+  init(_ format: WireFormat, _ respond: @escaping @Sendable (ServiceEvent) -> Void) {
+    self.format = format
+    self.respond = respond
+  }
+
+  /// Whether the call has ended or was cancelled. Work for it is then in vain.
+  var isOver: Bool { state.withLock { $0.isOver } }
+
+  /// Sends a message, unless the call is over.
+  func send(_ message: some WireMessage) throws(RemoteError) {
+    guard !isOver else { return }
+    respond(.message(try format.encode(message)))
+  }
+
+  /// Ends the call. Does nothing if it is over.
+  func end(_ error: RemoteError? = nil) {
+    let wasOver = cancel()
+    if !wasOver { respond(.ended(error)) }
+  }
+
+  /// Stops all events. Returns whether the call was over.
+  @discardableResult func cancel() -> Bool {
+    state.withLock { state in
+      defer { state.isOver = true }
+      return state.isOver
+    }
+  }
+}

@@ -1,0 +1,28 @@
+// Options and limits of a service.
+
+package import ByteStore
+package import FirestoreWire
+
+/// Options of a service.
+public struct ServiceOptions: Sendable {
+  /// A transaction ends when no call has used it for this number of seconds.
+  public var transactionIdleSecondsMax = 60
+  /// A transaction ends this number of seconds after its beginning.
+  public var transactionSecondsMax = 270
+  /// The maximum number of open transactions of a database. Each keeps a snapshot.
+  public var transactionsMax = 1000
+  /// The maximum number of open transactions of one connection, or of one user where the connection is not
+  /// known.
+  public var transactionsPerConnectionMax = 100
+  /// The maximum number of requests on a write stream that wait for earlier ones.
+  public var waitingWritesMax = 100
+  /// The maximum number of documents or collections in a page.
+  public var pageMax = 300
+  /// Limits on messages.
+  package var wireLimits = WireLimits.standard
+  package var clock = ServiceClock.system
+  package var random: any RandomSource = SystemRandom()
+
+  /// Creates options with the limits of Firestore.
+  public init() {}
+}

@@ -1,0 +1,22 @@
+// Where calls run.
+
+internal import Dispatch
+
+/// Runs blocks one at a time and in the order in which they were added, but not within `add`. All events of a
+/// call are delivered in blocks of its queue.
+///
+/// A transport whose client reads slowly lets the blocks wait. A watch stream then keeps at most two states of
+/// each target, because later moments replace those that wait.
+public struct ServiceQueue: Sendable {
+  /// Adds a block.
+  public let add: @Sendable (_ block: @escaping @Sendable () -> Void) -> Void
+
+  /// Creates a queue from a function that adds a block.
+  public init(_ add: @escaping @Sendable (_ block: @escaping @Sendable () -> Void) -> Void) { self.add = add }
+
+  /// A queue of its own on the threads of Dispatch.
+  static func own() -> ServiceQueue {
+    let queue = DispatchQueue(label: "dugout.service.call")
+    return ServiceQueue { block in queue.async(execute: block) }
+  }
+}

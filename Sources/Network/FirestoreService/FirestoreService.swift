@@ -1,0 +1,101 @@
+// The calls of google.firestore.v1.Firestore, without a network: requests and answers are bytes.
+
+public import Authority
+internal import ByteStore
+internal import Dispatch
+package import FirestoreWire
+public import OfflineSync
+
+/// Answers the calls of Firestore's protocol from stores of this process. A transport passes the bytes of
+/// requests in and the bytes of answers out; the service has no socket. Usable from any thread.
+///
+/// ```swift
+/// import Authority
+/// import DocumentStore
+///
+/// let store = try DocumentStore.open("shop-data")
+/// let service = try FirestoreService(databases: [
+///   "projects/shop/databases/(default)": Authority.of(store)
+/// ])
+/// let call = service.handle("Commit", metadata: CallMetadata(), format: .json) { event in
+///   if case .message(let bytes) = event { print(String(decoding: bytes, as: UTF8.self)) }
+/// }
+/// call.send(Array(#"{"database": "projects/shop/databases/(default)", "writes": []}"#.utf8))
+/// call.finish()
+/// ```
+///
+/// The stores stay ordinary databases, and the app closes them.
+public final class FirestoreService: Sendable {
+  private let options: ServiceOptions
+  private let directory: DatabaseDirectory
+
+  /// Creates a service of these databases. The keys are their names, as in
+  /// `projects/shop/databases/(default)`. Throws `invalidArgument` if a name has another form.
+  public convenience init(
+    databases: [String: Authority], options: ServiceOptions = ServiceOptions()
+  ) throws(RemoteError) {
+    var named: [DatabaseName: Authority] = [:]
+    for (name, authority) in databases { named[try DatabaseName(name)] = authority }
+    self.init(options: options) { [named] name throws(RemoteError) in
+      guard let authority = named[name] else {
+        throw RemoteError(.notFound, "The database \(name.text) does not exist.")
+      }
+      return authority
+    }
+  }
+
+  /// Creates a service that finds its databases when a call first names them. Each database is found once.
+  package init(
+    options: ServiceOptions = ServiceOptions(),
+    _ find: @escaping @Sendable (DatabaseName) throws(RemoteError) -> Authority
+  ) {
+    self.options = options
+    directory = DatabaseDirectory(options, find)
+  }
+
+  /// Begins a call of a method, as in `/google.firestore.v1.Firestore/Commit`, or `Commit` alone.
+  ///
+  /// A call that takes one request runs within `send`, and delivers its events there, unless it has a queue. A
+  /// watch stream or a write stream runs on its queue, or on one of its own. All errors are delivered as the
+  /// end of the call; a method that does not exist is UNIMPLEMENTED.
+  ///
+  /// Keep the call that is returned: a stream ends with its last reference.
+  public func handle(
+    _ method: String, metadata: CallMetadata, format: WireFormat, on queue: ServiceQueue? = nil,
+    respond: @escaping @Sendable (ServiceEvent) -> Void
+  ) -> ServiceCall {
+    let responder = Responder(format, respond)
+    let context = CallContext(directory: directory, metadata: metadata, options: options)
+    guard let method = ServiceMethod(named: method) else {
+      return ServiceCall(UnknownMethodCall(responder, method))
+    }
+    switch method {
+    case .listen: return ServiceCall(ListenStream(context, responder, on: queue ?? .own()))
+    case .write: return ServiceCall(WriteStreamCall(context, responder, on: queue ?? .own()))
+    default:
+      return ServiceCall(
+        SingleRequestCall(responder, on: queue) { request, responder throws(RemoteError) in
+          try context.perform(method, request, responder)
+        })
+    }
+  }
+}
+
+/// A call of a method that does not exist. It ends with its first request, or when it is finished.
+private struct UnknownMethodCall: CallHandler {
+  private let responder: Responder
+  private let method: String
+
+  init(_ responder: Responder, _ method: String) {
+    self.responder = responder
+    self.method = method
+  }
+
+  func receive(_ bytes: [UInt8]) { finish() }
+
+  func finish() {
+    responder.end(RemoteError(.unimplemented, "Method not found: \(method.prefix(200))"))
+  }
+
+  func cancel() { responder.cancel() }
+}

@@ -1,0 +1,153 @@
+// A watch stream.
+//
+// Invariants:
+//   - All steps run in blocks of the queue, in the order of the requests.
+//   - The first request names the database. A later one may name it again, and no other.
+//   - A target that cannot be watched is answered by its removal, with the cause. The stream stays.
+
+internal import Authority
+internal import ByteStore
+internal import FirestoreWire
+internal import OfflineSync
+
+final class ListenStream: CallHandler {
+  private let context: CallContext
+  private let responder: Responder
+  private let queue: ServiceQueue
+  private let state = Locked(State())
+
+  private struct State {
+    var database: ServedDatabase?
+    /// Ends when it is set to nil.
+    var session: WatchSession?
+  }
+
+  init(_ context: CallContext, _ responder: Responder, on queue: ServiceQueue) {
+    self.context = context
+    self.responder = responder
+    self.queue = queue
+  }
+
+  deinit { state.withLock { $0.session }?.close() }
+
+  // MARK: Requests
+
+  func receive(_ bytes: [UInt8]) { perform { stream throws(RemoteError) in try stream.take(bytes) } }
+
+  /// Ends the stream after the answers to the requests before.
+  func finish() {
+    perform { stream throws(RemoteError) in
+      stream.queue.add { [weak stream] in stream?.end(nil) }
+    }
+  }
+
+  func cancel() {
+    responder.cancel()
+    close()
+  }
+
+  private func perform(_ step: @escaping @Sendable (ListenStream) throws(RemoteError) -> Void) {
+    queue.add { [weak self] in
+      guard let self, !responder.isOver else { return }
+      do throws(RemoteError) { try step(self) } catch { end(error) }
+    }
+  }
+
+  private func take(_ bytes: [UInt8]) throws(RemoteError) {
+    let request = try responder.format.decode(
+      Wire.ListenRequest.self, bytes, limits: context.options.wireLimits)
+    let (database, session) = try open(request.database)
+    switch request.targetChange {
+    case .addTarget(let target): try add(target, request.labels, in: database, session)
+    case .removeTarget(let id): session.unwatch(TargetID(id))
+    case nil: throw RemoteError(.invalidArgument, "The request neither adds nor removes a target.")
+    }
+  }
+
+  private func add(
+    _ message: Wire.Target, _ labels: Wire.Labels, in database: ServedDatabase, _ session: WatchSession
+  ) throws(RemoteError) {
+    do throws(RemoteError) {
+      session.watch(try database.name.watchTarget(message, labels))
+    } catch {
+      var change = Wire.TargetChange()
+      change.targetChangeType = .remove
+      change.targetIds = [message.targetId]
+      change.cause = Wire.Status(error)
+      var response = Wire.ListenResponse()
+      response.responseType = .targetChange(change)
+      try responder.send(response)
+    }
+  }
+
+  // MARK: Session
+
+  private func open(_ name: String) throws(RemoteError) -> (ServedDatabase, WatchSession) {
+    let (known, session) = state.withLock { ($0.database, $0.session) }
+    if let known, let session {
+      if !name.isEmpty, try DatabaseName(name) != known.name {
+        throw RemoteError(.invalidArgument, "The stream is one of the database \(known.name.text).")
+      }
+      return (known, session)
+    }
+    let database = try context.database(name)
+    let documentsName = database.name.documentsName
+    let opened = database.authority.openWatchSession(
+      as: context.user, documentsName: documentsName, enqueue: queue.add,
+      send: { [weak self] change, version in self?.send(change, version, database) },
+      ended: { [weak self] error in self?.end(error) })
+    state.withLock { state in
+      state.database = database
+      state.session = opened
+    }
+    return (database, opened)
+  }
+
+  /// Sends a message of the session. Called in blocks of the queue.
+  private func send(_ change: WatchChange, _ version: SnapshotVersion, _ database: ServedDatabase) {
+    do throws(RemoteError) {
+      try responder.send(database.name.wire(change, version))
+    } catch {
+      end(error)
+    }
+  }
+
+  private func end(_ error: RemoteError?) {
+    close()
+    responder.end(error)
+  }
+
+  private func close() {
+    let session = state.withLock { state in
+      defer { state.session = nil }
+      return state.session
+    }
+    session?.close()
+  }
+}
+
+extension DatabaseName {
+  /// The target of a request.
+  fileprivate func watchTarget(
+    _ message: Wire.Target, _ labels: Wire.Labels
+  ) throws(RemoteError) -> WatchTarget {
+    guard case .documents(let list) = message.targetType, list.documents.count > 1 else {
+      return try single(message, labels)
+    }
+    // A target of several documents is read like one of the first document.
+    var first = message
+    var one = list
+    one.documents = Array(list.documents.prefix(1))
+    first.targetType = .documents(one)
+    var target = try single(first, labels)
+    for name in list.documents { target.documents.append(try path(of: name)) }
+    return target
+  }
+
+  private func single(_ message: Wire.Target, _ labels: Wire.Labels) throws(RemoteError) -> WatchTarget {
+    let request = try target(message, labels: labels)
+    var target = request.target
+    target.once = request.isOnce
+    return target
+  }
+}

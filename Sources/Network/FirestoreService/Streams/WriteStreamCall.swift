@@ -1,0 +1,208 @@
+// A write stream.
+//
+//   1. The first request names the database, and may register runs of a client of Dugout. It has no writes and
+//      no token. Its answer has the id of the stream and a token.
+//   2. Each later request is one commit. Its answer has a token, the results and the time.
+//   3. A request without writes ends the stream, and so does the first write that fails.
+//
+// A write is only begun when the one before it has succeeded, because a client sends all writes after a failed
+// one again. No thread waits for a commit.
+
+internal import Authority
+internal import ByteStore
+internal import DocumentStore
+internal import FirestoreWire
+internal import OfflineSync
+
+final class WriteStreamCall: CallHandler {
+  /// The maximum size of the requests that wait.
+  private static let waitingBytesMax = 32 << 20
+
+  private let context: CallContext
+  private let responder: Responder
+  private let queue: ServiceQueue
+  private let state = Locked(State())
+
+  private struct State {
+    var database: ServedDatabase?
+    /// Requests that wait, oldest first.
+    var waiting: [[UInt8]] = []
+    var waitingBytes = 0
+    /// Whether a request is in progress.
+    var isBusy = false
+    var isFinished = false
+    var answerCount: UInt64 = 0
+  }
+
+  init(_ context: CallContext, _ responder: Responder, on queue: ServiceQueue) {
+    self.context = context
+    self.responder = responder
+    self.queue = queue
+  }
+
+  // MARK: Requests
+
+  func receive(_ bytes: [UInt8]) {
+    let isTaken = state.withLock { state in
+      guard state.waiting.count < context.options.waitingWritesMax,
+        state.waitingBytes + bytes.count <= Self.waitingBytesMax || state.waiting.isEmpty
+      else { return false }
+      state.waiting.append(bytes)
+      state.waitingBytes += bytes.count
+      return true
+    }
+    queue.add { [self] in
+      guard isTaken else {
+        return responder.end(
+          RemoteError(.resourceExhausted, "Too many requests of the stream wait for earlier ones."))
+      }
+      advance()
+    }
+  }
+
+  func finish() {
+    state.withLock { $0.isFinished = true }
+    queue.add { [self] in advance() }
+  }
+
+  func cancel() { responder.cancel() }
+
+  // MARK: In blocks of the queue
+
+  private enum Step {
+    case take([UInt8])
+    case end
+    case wait
+  }
+
+  /// Begins the next request, unless one is in progress.
+  private func advance() {
+    guard !responder.isOver else { return }
+    let step: Step = state.withLock { state in
+      guard !state.isBusy else { return .wait }
+      guard !state.waiting.isEmpty else { return state.isFinished ? .end : .wait }
+      state.isBusy = true
+      let bytes = state.waiting.removeFirst()
+      state.waitingBytes -= bytes.count
+      return .take(bytes)
+    }
+    switch step {
+    case .wait: break
+    case .end: responder.end()
+    case .take(let bytes):
+      do throws(RemoteError) { try take(bytes) } catch { responder.end(error) }
+    }
+  }
+
+  private func take(_ bytes: [UInt8]) throws(RemoteError) {
+    let request = try responder.format.decode(
+      Wire.WriteRequest.self, bytes, limits: context.options.wireLimits)
+    guard let database = state.withLock({ $0.database }) else { return try open(request) }
+    if !request.database.isEmpty, try DatabaseName(request.database) != database.name {
+      throw RemoteError(.invalidArgument, "The stream is one of the database \(database.name.text).")
+    }
+    guard !request.writes.isEmpty else { return responder.end() }
+    let mutations = try database.mutations(request.writes)
+    if let identity = try WriteLabels.message(
+      Wire.WriteIdentity.self, in: request.labels, at: WriteLabels.write)
+    {
+      try commit(try identity.write(mutations), in: database)
+    } else {
+      try commit(mutations, in: database)
+    }
+  }
+
+  // MARK: Handshake
+
+  private func open(_ request: Wire.WriteRequest) throws(RemoteError) {
+    guard request.streamToken.isEmpty, request.streamId.isEmpty else {
+      throw RemoteError(
+        .invalidArgument,
+        "Resuming streams is not supported, 'stream_token' must not be set on an initial write request.")
+    }
+    guard request.writes.isEmpty else {
+      throw RemoteError(.invalidArgument, "'writes' must not be set on an initial write request.")
+    }
+    let database = try context.database(request.database)
+    var response = Wire.IdentifiedWriteResponse()
+    response.streamId = RandomName.make(context.options.random)
+    response.streamToken = nextToken()
+    if let runs = try WriteLabels.message(
+      Wire.RunRegistrations.self, in: request.labels, at: WriteLabels.runs)
+    {
+      response.registrations = try register(runs.registrations, in: database)
+    }
+    state.withLock { $0.database = database }
+    try answer(response)
+  }
+
+  private func register(
+    _ runs: [RunRegistration], in database: ServedDatabase
+  ) throws(RemoteError) -> Wire.RunRegistrations {
+    let tokens = try database.authority.ledger.register(runs, as: context.user)
+    return Wire.RunRegistrations(
+      runs.compactMap { run in
+        tokens[run.run].map { RunRegistration(queue: run.queue, run: run.run, token: $0) }
+      })
+  }
+
+  // MARK: Commits
+
+  /// Commits a batch that has no identity, each time that it arrives.
+  private func commit(_ mutations: [Mutation], in database: ServedDatabase) throws(RemoteError) {
+    try database.authority.checkWrite(mutations, as: context.user)
+    database.authority.backend.commit(BackendCommit(mutations)) { [self] outcome in
+      database.authority.tellTime()
+      queue.add { [self] in didCommit(outcome, in: database) }
+    }
+  }
+
+  private func didCommit(_ outcome: Result<CommitOutcome, RemoteError>, in database: ServedDatabase) {
+    do throws(RemoteError) {
+      let outcome = try outcome.get()
+      let committed = database.response(
+        (database.authority.life.told(SnapshotVersion(outcome.time)), database.authority.results(of: outcome))
+      )
+      var response = Wire.WriteResponse()
+      response.streamToken = nextToken()
+      response.writeResults = committed.writeResults
+      response.commitTime = committed.commitTime
+      try answer(response)
+    } catch {
+      responder.end(error)
+    }
+  }
+
+  /// Commits a batch of a client of Dugout, once.
+  private func commit(_ write: RemoteWrite, in database: ServedDatabase) throws(RemoteError) {
+    let taken = try database.authority.take(write, as: context.user)
+    var response = Wire.IdentifiedWriteResponse()
+    response.streamToken = nextToken()
+    guard let taken else {
+      response.isOvertaken = true
+      try responder.send(response)
+      throw RemoteError(.failedPrecondition, "A guard of the batch does not hold.")
+    }
+    response.writeResults = taken.results.map { Wire.IdentifiedWriteResult($0) }
+    response.commitTime = Wire.Timestamp(taken.version.stored)
+    try answer(response)
+  }
+
+  /// Sends an answer, and begins the next request.
+  private func answer(_ response: some WireMessage) throws(RemoteError) {
+    try responder.send(response)
+    state.withLock { $0.isBusy = false }
+    queue.add { [self] in advance() }
+  }
+
+  /// A token that no earlier answer had. Clients send it back, and may send an older one.
+  private func nextToken() -> [UInt8] {
+    let count = state.withLock { state in
+      state.answerCount += 1
+      return state.answerCount
+    }
+    var token: [UInt8] = []
+    token.append(littleEndian: count)
+    return token
+  }
+}

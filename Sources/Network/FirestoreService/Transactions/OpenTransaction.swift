@@ -1,0 +1,70 @@
+// A transaction that lives across calls.
+
+internal import Authority
+internal import ByteStore
+internal import DocumentStore
+internal import OfflineSync
+
+/// An open transaction. Calls may use it from several threads; its reads and its commit run one at a time.
+final class OpenTransaction: Sendable {
+  enum Kind: Sendable {
+    /// Reads one moment, and writes nothing.
+    case readOnly(SharedMoment)
+    /// Reads one moment. The commit succeeds only if all reads would still give the same results.
+    case readWrite(any BackendTransaction)
+  }
+
+  let id: TransactionID
+  let kind: Kind
+  /// Held while the transaction reads or commits.
+  private let turn = Locked(Turn())
+
+  private struct Turn { var isEnded = false }
+
+  init(_ id: TransactionID, _ kind: Kind) {
+    self.id = id
+    self.kind = kind
+  }
+
+  deinit { end() }
+
+  static let closed = RemoteError(.invalidArgument, "Transaction is invalid or closed.")
+
+  /// The moment that the transaction reads.
+  private var moment: any BackendMoment {
+    switch kind {
+    case .readOnly(let shared): shared.moment
+    case .readWrite(let transaction): transaction
+    }
+  }
+
+  /// Runs a step of the transaction. Throws if the transaction has ended.
+  func read<Result>(
+    _ step: (any BackendMoment) throws(RemoteError) -> Result
+  ) throws(RemoteError) -> Result {
+    try turn.withLock { turn throws(RemoteError) in
+      guard !turn.isEnded else { throw Self.closed }
+      return try step(moment)
+    }
+  }
+
+  /// Commits the writes, and ends the transaction. Returns nil if there are none.
+  func commit(_ mutations: [Mutation]) throws(RemoteError) -> CommitOutcome? {
+    try turn.withLock { turn throws(RemoteError) in
+      guard !turn.isEnded else { throw Self.closed }
+      defer { close(&turn) }
+      guard case .readWrite(let transaction) = kind else { return nil }
+      return try transaction.commit(mutations, recording: nil)
+    }
+  }
+
+  /// Ends the transaction without writing.
+  func end() { turn.withLock { close(&$0) } }
+
+  private func close(_ turn: inout Turn) {
+    guard !turn.isEnded else { return }
+    turn.isEnded = true
+    // A shared moment ends with its last reference.
+    if case .readWrite(let transaction) = kind { transaction.close() }
+  }
+}

@@ -1,0 +1,157 @@
+// ListDocuments and ListCollectionIds.
+
+import DocumentStore
+import FirestoreService
+import FirestoreWire
+import OfflineSync
+import Testing
+
+@Suite struct ListTests {
+  private func list(_ collection: String, below parent: String = "", pageSize: Int32 = 0)
+    -> Wire.ListDocumentsRequest
+  {
+    var request = Wire.ListDocumentsRequest()
+    request.parent = parent.isEmpty ? TestService.documents : TestService.name(parent)
+    request.collectionId = collection
+    request.pageSize = pageSize
+    return request
+  }
+
+  /// The ids of each page.
+  private func pages(_ service: TestService, _ request: Wire.ListDocumentsRequest) throws -> [[String]] {
+    var request = request
+    var pages: [[String]] = []
+    repeat {
+      let page = try service.answer("ListDocuments", request, as: Wire.ListDocumentsResponse.self)
+      pages.append(page.documents.map { String($0.name.split(separator: "/").last ?? "") })
+      request.pageToken = page.nextPageToken
+    } while !request.pageToken.isEmpty
+    return pages
+  }
+
+  @Test(arguments: WireFormat.allCases)
+  func documentsComeInPages(_ format: WireFormat) throws {
+    let service = try TestService(format)
+    try service.set(["rooms/a": 3, "rooms/b": 1, "rooms/c": 2, "rooms/d": 2, "rooms/e": 0, "other/a": 1])
+    #expect(try pages(service, list("rooms")) == [["a", "b", "c", "d", "e"]])
+    #expect(try pages(service, list("rooms", pageSize: 2)) == [["a", "b"], ["c", "d"], ["e"]])
+    #expect(try pages(service, list("none")) == [[]])
+    var ordered = list("rooms", pageSize: 2)
+    ordered.orderBy = "n desc, __name__ asc"
+    #expect(try pages(service, ordered) == [["a", "c"], ["d", "b"], ["e"]])
+    ordered.orderBy = "n"
+    #expect(try pages(service, ordered) == [["e", "b"], ["c", "d"], ["a"]])
+  }
+
+  @Test func aTokenContinuesBehindADeletedDocument() throws {
+    let service = try TestService()
+    try service.set(["rooms/a": 1, "rooms/b": 2, "rooms/c": 3])
+    var request = list("rooms", pageSize: 2)
+    let first = try service.answer("ListDocuments", request, as: Wire.ListDocumentsResponse.self)
+    try service.commit([TestService.delete("rooms/b"), TestService.set("rooms/a2", 1)])
+    request.pageToken = first.nextPageToken
+    #expect(try pages(service, request) == [["c"]])
+  }
+
+  @Test func theTokenOfAnotherListIsRefused() throws {
+    let service = try TestService()
+    try service.set(["rooms/a": 1, "rooms/b": 2, "other/a": 1, "other/b": 1])
+    let token = try service.answer(
+      "ListDocuments", list("rooms", pageSize: 1), as: Wire.ListDocumentsResponse.self
+    ).nextPageToken
+    let invalid = RemoteError(.invalidArgument, "invalid page token")
+    for token in [token, "xyz", "%", "CgA", String(repeating: "A", count: 5000)] {
+      var request = list("other", pageSize: 1)
+      request.pageToken = token
+      #expect(try service.error("ListDocuments", request) == invalid)
+    }
+    var request = list("rooms", pageSize: 1)
+    request.pageToken = token
+    request.orderBy = "n"
+    #expect(try service.error("ListDocuments", request) == invalid)
+    var ids = Wire.ListCollectionIdsRequest()
+    ids.parent = TestService.documents
+    ids.pageToken = token
+    #expect(try service.error("ListCollectionIds", ids) == invalid)
+  }
+
+  @Test(arguments: WireFormat.allCases)
+  func missingParentsAreListedByName(_ format: WireFormat) throws {
+    let service = try TestService(format)
+    try service.set([
+      "rooms/a/chats/b/lines/c": 1, "rooms/b": 2, "rooms/c/chats/d": 3, "rooms/d": 4, "rooms/d/chats/x": 5,
+      "roomsy/z": 1,
+    ])
+    #expect(try pages(service, list("rooms")) == [["b", "d"]])
+    var request = list("rooms")
+    request.showMissing = true
+    #expect(try pages(service, request) == [["a", "b", "c", "d"]])
+    request.pageSize = 1
+    #expect(try pages(service, request) == [["a"], ["b"], ["c"], ["d"]])
+    let page = try service.answer("ListDocuments", request, as: Wire.ListDocumentsResponse.self)
+    #expect(page.documents.first?.createTime == nil && page.documents.first?.fields.isEmpty == true)
+    var nested = list("chats", below: "rooms/a")
+    nested.showMissing = true
+    #expect(try pages(service, nested) == [["b"]])
+    request.orderBy = "n"
+    #expect(
+      try service.error("ListDocuments", request)
+        == RemoteError(.invalidArgument, "cannot specify an order when show_missing is true"))
+  }
+
+  @Test func invalidListsAreRefused() throws {
+    let service = try TestService()
+    #expect(
+      try service.error("ListDocuments", list("rooms", pageSize: -1))
+        == RemoteError(.invalidArgument, "Page size must be nonnegative."))
+    for order in ["n up", ",", "n,", "n-m", " n  desc,m", "n ASC "] {
+      var request = list("rooms")
+      request.orderBy = order
+      #expect(
+        try service.error("ListDocuments", request)
+          == RemoteError(.invalidArgument, "Invalid order by clause \"\(order)\"."))
+    }
+    #expect(try service.error("ListDocuments", list("a/b"))?.code == .invalidArgument)
+    #expect(try service.error("ListDocuments", list(""))?.code == .unimplemented)
+  }
+
+  @Test func aListIsReadInATransaction() throws {
+    let service = try TestService()
+    let transaction = try service.begin()
+    var request = list("rooms")
+    request.consistencySelector = .transaction(transaction)
+    #expect(try pages(service, request) == [[]])
+    try service.set(["rooms/a": 1])
+    let commit = TestService.commitRequest([TestService.set("other/a", 1)], in: transaction)
+    #expect(try service.error("Commit", commit)?.code == .aborted)
+  }
+
+  @Test(arguments: WireFormat.allCases)
+  func collectionsAreListedWithThoseOfMissingParents(_ format: WireFormat) throws {
+    let service = try TestService(format)
+    try service.set(["rooms/a/chats/b/lines/c": 1, "users/u": 1, "rooms/a/pictures/p": 1])
+    func ids(_ parent: String, pageSize: Int32 = 0) throws -> [[String]] {
+      var request = Wire.ListCollectionIdsRequest()
+      request.parent = parent.isEmpty ? TestService.documents : TestService.name(parent)
+      request.pageSize = pageSize
+      var pages: [[String]] = []
+      repeat {
+        let page = try service.answer("ListCollectionIds", request, as: Wire.ListCollectionIdsResponse.self)
+        pages.append(page.collectionIds)
+        request.pageToken = page.nextPageToken
+      } while !request.pageToken.isEmpty
+      return pages
+    }
+    #expect(try ids("") == [["rooms", "users"]])
+    #expect(try ids("", pageSize: 1) == [["rooms"], ["users"]])
+    #expect(try ids("rooms/a") == [["chats", "pictures"]])
+    #expect(try ids("rooms/a/chats/b") == [["lines"]])
+    #expect(try ids("users/u") == [[]])
+    var negative = Wire.ListCollectionIdsRequest()
+    negative.parent = TestService.documents
+    negative.pageSize = -1
+    #expect(
+      try service.error("ListCollectionIds", negative)
+        == RemoteError(.invalidArgument, "page_size must be greater than or equal to zero."))
+  }
+}

@@ -1,0 +1,127 @@
+// Methods, executors and bytes of any kind.
+
+import ByteStore
+import DocumentStore
+import FirestoreService
+import FirestoreWire
+import Harness
+import OfflineSync
+import Testing
+
+@Suite struct HandleTests {
+  private static let methods = [
+    "GetDocument", "ListDocuments", "CreateDocument", "UpdateDocument", "DeleteDocument", "BatchGetDocuments",
+    "BeginTransaction", "Commit", "Rollback", "RunQuery", "RunAggregationQuery", "Write", "Listen",
+    "ListCollectionIds", "BatchWrite",
+  ]
+
+  private func end(
+    _ service: TestService, _ method: String, _ requests: [[UInt8]]
+  ) -> RemoteError? {
+    let (events, queue) = (ServiceEvents(), ManualQueue())
+    let call = service.begin(method, on: queue.service, events)
+    for request in requests { call.send(request) }
+    call.finish()
+    queue.run()
+    while events.all.last?.isEnd != true { queue.waitAndRun() }
+    #expect(events.all.filter(\.isEnd).count == 1)
+    guard case .ended(let error)? = events.all.last else { return nil }
+    return error
+  }
+
+  @Test func methodsHaveAFullName() throws {
+    let service = try TestService()
+    for prefix in ["", "/google.firestore.v1.Firestore/", "google.firestore.v1.Firestore/"] {
+      #expect(
+        end(service, "\(prefix)BeginTransaction", [try request(service)]) == nil)
+    }
+    for name in ["", "commit", "/Commit", "/google.firestore.v1beta1.Firestore/Commit", "Commit/", "Foo"] {
+      #expect(end(service, name, [[]])?.code == .unimplemented, "\(name)")
+      #expect(end(service, name, [])?.code == .unimplemented, "\(name)")
+    }
+  }
+
+  private func request(_ service: TestService) throws -> [UInt8] {
+    var request = Wire.BeginTransactionRequest()
+    request.database = TestService.database
+    return try service.format.encode(request)
+  }
+
+  @Test func aCallRunsWithinSendOrOnItsQueue() throws {
+    let service = try TestService()
+    let events = ServiceEvents()
+    service.begin("BeginTransaction", events).send(try request(service))
+    #expect(events.all.count == 2)
+    let (later, queue) = (ServiceEvents(), ManualQueue())
+    let call = service.begin("BeginTransaction", on: queue.service, later)
+    call.send(try request(service))
+    #expect(later.all.isEmpty)
+    queue.run()
+    #expect(later.all.count == 2)
+  }
+
+  @Test func aCancelledCallDoesNotRun() throws {
+    let service = try TestService { $0.transactionsMax = 1 }
+    let (events, queue) = (ServiceEvents(), ManualQueue())
+    let call = service.begin("BeginTransaction", on: queue.service, events)
+    call.send(try request(service))
+    call.cancel()
+    queue.run()
+    #expect(events.all.isEmpty)
+    _ = try service.begin()
+  }
+
+  @Test func aCallTakesOneRequest() throws {
+    let service = try TestService()
+    #expect(end(service, "Commit", [])?.code == .invalidArgument)
+    let (events, queue) = (ServiceEvents(), ManualQueue())
+    let call = service.begin("BeginTransaction", on: queue.service, events)
+    call.send(try request(service))
+    call.send(try request(service))
+    queue.run()
+    #expect(events.all.count == 2, "the call had ended before the second request")
+  }
+
+  @Test func anUnknownDatabaseIsNotFound() throws {
+    let service = try TestService()
+    var request = Wire.BeginTransactionRequest()
+    request.database = "projects/p/databases/other"
+    #expect(
+      try service.error("BeginTransaction", request)
+        == RemoteError(.notFound, "The database projects/p/databases/other does not exist."))
+    request.database = "projects"
+    #expect(try service.error("BeginTransaction", request)?.code == .invalidArgument)
+  }
+
+  @Test(arguments: WireFormat.allCases)
+  func anyBytesGiveAStatusAndASentence(_ format: WireFormat) throws {
+    let service = try TestService(format)
+    try service.set(["rooms/a": 1])
+    var random = SeededRandom(seed: 45)
+    for method in Self.methods {
+      var requests: [[UInt8]] = [
+        [], [0xFF], Array("{".utf8), Array("{}".utf8), Array("[]".utf8), Array("null".utf8),
+      ]
+      for _ in 0..<60 { requests.append((0..<random.below(40)).map { _ in UInt8(random.below(256)) }) }
+      for request in requests {
+        guard let error = end(service, method, [request]) else { continue }
+        #expect(!error.message.isEmpty, "\(method) \(request)")
+      }
+    }
+    #expect(try service.store.document(at: DocumentPath(["rooms", "a"]))?.fields["n"] == .integer(1))
+  }
+
+  @Test(arguments: WireFormat.allCases)
+  func damagedRequestsGiveAStatusAndASentence(_ format: WireFormat) throws {
+    let service = try TestService(format)
+    var random = SeededRandom(seed: 46)
+    let valid = try format.encode(
+      TestService.commitRequest([TestService.set("rooms/a", 1), TestService.delete("rooms/b")]))
+    for _ in 0..<500 {
+      var request = valid
+      for _ in 0...random.below(3) { request[random.below(request.count)] = UInt8(random.below(256)) }
+      if random.oneIn(4) { request.removeLast(random.below(request.count)) }
+      if let error = end(service, "Commit", [request]) { #expect(!error.message.isEmpty) }
+    }
+  }
+}

@@ -1,0 +1,220 @@
+// A write stream, whose requests and blocks are exchanged one at a time.
+
+import ByteStore
+import DocumentStore
+import FirestoreService
+import FirestoreWire
+import OfflineSync
+import Testing
+
+@Suite struct WriteStreamTests {
+  private final class Client {
+    let service: TestService
+    let queue = ManualQueue()
+    let events = ServiceEvents()
+    let call: ServiceCall
+    private var taken = 0
+
+    init(_ service: TestService) {
+      self.service = service
+      call = service.begin("Write", on: queue.service, events)
+    }
+
+    func send(
+      _ writes: [Wire.Write] = [], database: String = "", token: [UInt8] = [], labels: Wire.Labels = [:]
+    ) throws {
+      var request = Wire.WriteRequest()
+      request.database = database
+      request.writes = writes
+      request.streamToken = token
+      request.labels = labels
+      call.send(try service.format.encode(request))
+    }
+
+    func open(_ labels: Wire.Labels = [:]) throws -> Wire.IdentifiedWriteResponse {
+      try send(database: TestService.database, labels: labels)
+      return try next()
+    }
+
+    /// Waits for the next event, whose message it returns.
+    func next<Response: WireMessage>(as type: Response.Type = Response.self) throws -> Response {
+      let count = taken + 1
+      queue.run()
+      while events.all.count < count { queue.waitAndRun() }
+      taken = count
+      return try events.all[count - 1].message(in: service.format)
+    }
+
+    /// Waits for the end, and returns its error.
+    func end() -> RemoteError? {
+      queue.run()
+      while events.all.last?.isEnd != true { queue.waitAndRun() }
+      guard case .ended(let error)? = events.all.last else { return nil }
+      return error
+    }
+  }
+
+  @Test(arguments: WireFormat.allCases)
+  func writesAreAnsweredInOrder(_ format: WireFormat) throws {
+    let service = try TestService(format)
+    let client = Client(service)
+    let opened = try client.open()
+    #expect(!opened.streamId.isEmpty && !opened.streamToken.isEmpty && opened.commitTime == nil)
+    for number in 1...5 {
+      try client.send([TestService.set("rooms/a", Int64(number))], token: opened.streamToken)
+    }
+    var times: [Wire.Timestamp] = []
+    var tokens = [opened.streamToken]
+    for _ in 1...5 {
+      let response = try client.next(as: Wire.WriteResponse.self)
+      #expect(response.writeResults.map(\.updateTime) == [response.commitTime])
+      times.append(try #require(response.commitTime))
+      tokens.append(response.streamToken)
+    }
+    #expect(times.map { $0.stored?.microseconds ?? 0 }.sorted() == times.map { $0.stored?.microseconds ?? 0 })
+    #expect(Set(tokens).count == 6)
+    #expect(try service.store.document(at: DocumentPath(["rooms", "a"]))?.fields["n"] == .integer(5))
+    try client.send()
+    #expect(client.end() == nil)
+  }
+
+  @Test func aStoredTokenIsRefused() throws {
+    let client = Client(try TestService())
+    try client.send(database: TestService.database, token: [1])
+    #expect(
+      client.end()
+        == RemoteError(
+          .invalidArgument,
+          "Resuming streams is not supported, 'stream_token' must not be set on an initial write request."))
+  }
+
+  @Test func theFirstRequestHasNoWrites() throws {
+    let service = try TestService()
+    let client = Client(service)
+    try client.send([TestService.set("rooms/a", 1)], database: TestService.database)
+    #expect(client.end()?.code == .invalidArgument)
+    #expect(try service.store.document(at: DocumentPath(["rooms", "a"])) == nil)
+  }
+
+  @Test func aFailedWriteEndsTheStreamAndLaterOnesAreNotApplied() throws {
+    let service = try TestService()
+    let client = Client(service)
+    let token = try client.open().streamToken
+    try client.send([TestService.set("rooms/a", 1)], token: token)
+    try client.send([TestService.set("rooms/b", 1).requiring(exists: true)], token: token)
+    try client.send([TestService.set("rooms/c", 1)], token: token)
+    _ = try client.next(as: Wire.WriteResponse.self)
+    #expect(client.end()?.code == .notFound)
+    client.queue.run()
+    #expect(try service.store.document(at: DocumentPath(["rooms", "a"])) != nil)
+    #expect(try service.store.document(at: DocumentPath(["rooms", "c"])) == nil)
+    #expect(client.events.all.count == 3)
+  }
+
+  @Test func theEndOfRequestsEndsTheStreamAfterTheAnswers() throws {
+    let service = try TestService()
+    let client = Client(service)
+    let token = try client.open().streamToken
+    for number in 1...3 { try client.send([TestService.set("rooms/a", Int64(number))], token: token) }
+    client.call.finish()
+    #expect(client.end() == nil)
+    #expect(client.events.all.count == 5, "a handshake, three answers and the end")
+  }
+
+  @Test func aCancelledStreamIsSilent() throws {
+    let service = try TestService()
+    let client = Client(service)
+    let token = try client.open().streamToken
+    client.call.cancel()
+    try client.send([TestService.set("rooms/a", 1)], token: token)
+    client.queue.run()
+    #expect(client.events.all.count == 1)
+    #expect(try service.store.document(at: DocumentPath(["rooms", "a"])) == nil)
+  }
+
+  @Test func waitingRequestsAreLimited() throws {
+    let service = try TestService { $0.waitingWritesMax = 2 }
+    let client = Client(service)
+    try client.send(database: TestService.database)
+    for number in 1...2 { try client.send([TestService.set("rooms/a", Int64(number))]) }
+    #expect(client.end()?.code == .resourceExhausted)
+  }
+
+  @Test func invalidRequestsEndTheStream() throws {
+    let client = Client(try TestService())
+    _ = try client.open()
+    client.call.send([0xFF])
+    #expect(client.end()?.code == .invalidArgument)
+    let other = Client(try TestService())
+    _ = try other.open()
+    try other.send([TestService.set("rooms/a", 1)], database: "projects/p/databases/other")
+    #expect(other.end()?.code == .invalidArgument)
+  }
+
+  // MARK: Clients of Dugout
+
+  private func labels(
+    _ batch: Int64, registration: [UInt8] = [], guards: Int32 = 0
+  ) throws -> Wire.Labels {
+    var identity = Wire.WriteIdentity()
+    identity.queue = "queue"
+    identity.run = -7
+    identity.batch = batch
+    identity.firstOpen = batch
+    identity.registration = registration
+    identity.guardCount = guards
+    return [WriteLabels.write: try WriteLabels.text(identity)]
+  }
+
+  private var increment: Wire.Write {
+    var write = TestService.set("rooms/a", [])
+    write.updateMask = Wire.DocumentMask()
+    var transform = Wire.DocumentTransform.FieldTransform()
+    transform.fieldPath = "n"
+    transform.transformType = .increment(.integer(1))
+    write.updateTransforms = [transform]
+    return write
+  }
+
+  @Test(arguments: WireFormat.allCases)
+  func aBatchWithAnIdentityIsAppliedOnce(_ format: WireFormat) throws {
+    let service = try TestService(format)
+    try service.set(["rooms/a": 10])
+    var answers: [Wire.IdentifiedWriteResponse] = []
+    for _ in 0..<2 {
+      let client = Client(service)
+      let token = try client.open().streamToken
+      try client.send([increment], token: token, labels: labels(1))
+      answers.append(try client.next())
+    }
+    #expect(try service.store.document(at: DocumentPath(["rooms", "a"]))?.fields["n"] == .integer(11))
+    #expect(answers[0].commitTime == answers[1].commitTime)
+    #expect(answers[0].writeResults == answers[1].writeResults)
+    #expect(answers[0].writeResults.first?.transformResults == [.integer(11)])
+    #expect(answers[0].writeResults.first?.versionBefore != nil)
+  }
+
+  @Test func aGuardThatDoesNotHoldIsOvertaken() throws {
+    let service = try TestService()
+    try service.set(["rooms/a": 10])
+    let client = Client(service)
+    let token = try client.open().streamToken
+    var verify = Wire.Write()
+    verify.operation = .verify(TestService.name("rooms/a"))
+    try client.send(
+      [verify.requiring(exists: false), increment], token: token, labels: labels(1, guards: 1))
+    let answer = try client.next(as: Wire.IdentifiedWriteResponse.self)
+    #expect(answer.isOvertaken)
+    #expect(client.end()?.code == .failedPrecondition)
+    #expect(try service.store.document(at: DocumentPath(["rooms", "a"]))?.fields["n"] == .integer(10))
+  }
+
+  @Test func labelsThatAreNoIdentityAreRefused() throws {
+    for text in ["%%", "/w==", "CgVxdWV1ZTAF"] {
+      let client = Client(try TestService())
+      let token = try client.open().streamToken
+      try client.send([increment], token: token, labels: [WriteLabels.write: text])
+      #expect(client.end()?.code == .invalidArgument)
+    }
+  }
+}
