@@ -126,14 +126,18 @@ package final class WatchSession: Sendable {
   /// Answers a request with a removal. A target with the same id ends, too, because the client cannot tell
   /// the two apart.
   private func refuse(_ id: TargetID, _ error: RemoteError) {
-    if let target = state.withLock({ $0.remove(id) }) { remove(target) }
-    put([.target(.removed, [id], cause: error)])
+    let target = state.withLock { $0.remove(id) }
+    if let target { remove(target) }
+    // The earlier request is answered first, because clients count the answers.
+    let isUnanswered = target?.isSent == false
+    put((isUnanswered ? [.target(.added, [id])] : []) + [.target(.removed, [id], cause: error)])
   }
 
   /// Handles the failure of a target's query.
   func didFail(_ id: TargetID, _ error: RemoteError) {
     guard error.code.endsTarget else { return end(error) }
-    refuse(id, error)
+    if let target = state.withLock({ $0.remove(id) }) { remove(target) }
+    put([.target(.removed, [id], cause: error)])
   }
 
   private func remove(_ target: WatchedTarget) { for id in target.queryIDs { following.remove(id) } }
