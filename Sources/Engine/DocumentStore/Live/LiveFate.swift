@@ -4,12 +4,14 @@
 struct LiveFate: Sendable {
   /// The document has this state after all commits up to this number.
   let number: UInt64
+  /// The time of the last of these commits; nil if it is unknown.
+  let time: StoredTimestamp?
   /// Nil if the document does not exist.
   let document: StoredDocument?
 
   /// What became of a document whose earlier state was in the result.
   func departure(from old: StoredDocument) -> Departure {
-    guard let document else { return .deleted }
+    guard let document else { return .deleted(at: time) }
     return document == old ? .displaced : .changed(document)
   }
 }

@@ -37,8 +37,8 @@ package struct LiveStreamChange: Sendable {
 /// The reasons why a document is not in the result any more. The documents are the ones that the stream has
 /// last seen: a document that is in no query of the stream may have changed again since.
 package enum Departure: Sendable, Equatable {
-  /// The document was deleted.
-  case deleted
+  /// The document was deleted, and did not exist at this time. Nil if no such time is known.
+  case deleted(at: StoredTimestamp?)
   /// The document exists with this content, which differs from the content in the previous state. It matches
   /// no longer, or the limit excludes it.
   case changed(StoredDocument)

@@ -54,7 +54,7 @@ extension LiveQueries {
         visits += views.count
         let change = commit.effects.published(place)
         for view in views {
-          view.apply(change, number: commit.number)
+          view.apply(change, number: commit.number, time: commit.effects.time)
           changedViews[ObjectIdentifier(view)] = view
         }
         for view in views { reregister(view, &state) }

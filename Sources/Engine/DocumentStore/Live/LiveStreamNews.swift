@@ -97,7 +97,7 @@ struct LiveFates {
   func departure(_ change: LiveDifference.Change) -> Departure? {
     guard let old = change.old, change.new == nil else { return nil }
     if let document = present[old.name] {
-      return LiveFate(number: 0, document: document).departure(from: old.document)
+      return LiveFate(number: 0, time: nil, document: document).departure(from: old.document)
     }
     let fate = fates[old.name] ?? change.fate
     return fate?.departure(from: old.document) ?? .displaced

@@ -6,11 +6,11 @@ extension LiveView {
 
   /// Notes the states of the documents that the answer leaves out, and of those that are not shown.
   func noteFates(_ answer: LiveAnswer) {
-    fates = answer.left.mapValues { LiveFate(number: mark.number, document: $0) }
+    fates = answer.left.mapValues { LiveFate(number: mark.number, time: mark.time, document: $0) }
     guard showsPart else { return }
     // Those that are shown do not leave.
     for entry in window.entries {
-      fates[entry.name] = LiveFate(number: mark.number, document: entry.document)
+      fates[entry.name] = LiveFate(number: mark.number, time: mark.time, document: entry.document)
     }
   }
 
@@ -23,7 +23,7 @@ extension LiveView {
       guard let old = change.old, change.new == nil else { return change }
       var change = change
       change.fate =
-        fates[old.name] ?? LiveFate(number: max(number, mark.number), document: old.document)
+        fates[old.name] ?? LiveFate(number: max(number, mark.number), time: nil, document: old.document)
       return change
     }
   }

@@ -24,7 +24,7 @@ final class LiveView {
   private(set) var isLoading = true
   /// True if the query has to run again and no thread has begun that.
   private(set) var awaitsRun = false
-  private var backlog: [(number: UInt64, change: PublishedChange)] = []
+  private var backlog: [(number: UInt64, time: StoredTimestamp, change: PublishedChange)] = []
   private var backlogBytes = 0
   private var isBacklogLost = false
   /// The number of times that the backlog was cleared. An answer that was requested before the last time
@@ -148,7 +148,7 @@ final class LiveView {
     holdsAllMatches = answer.documents.count < capacity
     self.window = window
     if keepsFates { noteFates(answer) }
-    for (number, change) in backlog { apply(change, number: number) }
+    for (number, time, change) in backlog { apply(change, number: number, time: time) }
     guard !needsLoading else {
       isLoading = true
       return false
@@ -184,10 +184,11 @@ final class LiveView {
 
   // MARK: Following
 
-  func apply(_ change: PublishedChange, number: UInt64) {
-    guard !isLoading else { return note(change, number) }
+  /// Applies a change of the commit with this number and time.
+  func apply(_ change: PublishedChange, number: UInt64, time: StoredTimestamp) {
+    guard !isLoading else { return note(change, number, time) }
     guard number > mark.number else { return }
-    if keepsFates { fates[change.key] = LiveFate(number: number, document: change.after) }
+    if keepsFates { fates[change.key] = LiveFate(number: number, time: time, document: change.after) }
     let old = entry(before: change)
     if let old { window.remove(sortKey: old.sortKey) }
     var new: LiveEntry?
@@ -208,7 +209,7 @@ final class LiveView {
     isWindowChanged = true
   }
 
-  private func note(_ change: PublishedChange, _ number: UInt64) {
+  private func note(_ change: PublishedChange, _ number: UInt64, _ time: StoredTimestamp) {
     guard !isBacklogLost else { return }
     backlogBytes += change.bytes
     guard backlog.count < Self.backlogMax, backlogBytes <= Self.backlogBytesMax else {
@@ -216,7 +217,7 @@ final class LiveView {
       isBacklogLost = true
       return
     }
-    backlog.append((number, change))
+    backlog.append((number, time, change))
   }
 
   private func entry(before change: PublishedChange) -> LiveEntry? {

@@ -30,7 +30,9 @@ struct MomentChanges {
     } else {
       known.removed.append(target)
       switch change.departure {
-      case .deleted: known.document = RemoteDocument(change.path, nil, version: version)
+      case .deleted(let time):
+        // The document may exist again at the time of the moment, outside all targets.
+        known.document = RemoteDocument(change.path, nil, version: time.map { SnapshotVersion($0) } ?? version)
       case .changed(let document) where known.document == nil && mayRead(change.path):
         known.document = RemoteDocument(document)
       case .changed, .displaced, nil: break
