@@ -29,26 +29,6 @@ extension Authority {
     return try moment.aggregate(aggregates, over: query)
   }
 
-  /// Commits writes. Repeated calls commit repeatedly, because these writes have no batch number to
-  /// recognise them by.
-  package func commit(
-    _ mutations: [Mutation], as user: String?
-  ) throws(RemoteError) -> (version: SnapshotVersion, results: [WriteResult]) {
-    try checkWrite(mutations, as: user)
-    let outcome = try commitAsStored(mutations)
-    tellTime()
-    return (life.told(SnapshotVersion(outcome.time)), results(of: outcome))
-  }
-
-  /// Commits mutations, whose preconditions may have the version of the floor.
-  private func commitAsStored(_ mutations: [Mutation]) throws(RemoteError) -> CommitOutcome {
-    if life.isNamed(in: mutations) {
-      let outcome = try translating { () throws(DocumentStoreError) in try life.commit(mutations) }
-      if let outcome { return outcome }
-    }
-    return try backend.commit(BackendCommit(mutations))
-  }
-
   /// Applies a batch of a client's queue once, however often it arrives, and returns its outcome. Returns nil
   /// if a guard does not hold.
   package func take(
@@ -57,17 +37,6 @@ extension Authority {
     let taken = try ledger.take(write, as: user)
     tellTime()
     return taken
-  }
-
-  /// The results of a commit as a client is told them.
-  package func results(of outcome: CommitOutcome) -> [WriteResult] {
-    outcome.writes.map { write in
-      WriteResult(
-        version: write.updateTime.map { life.told(SnapshotVersion($0)) } ?? .none,
-        transformResults: write.transformResults,
-        versionBefore: write.previousUpdateTime.map { life.told(SnapshotVersion($0)) } ?? SnapshotVersion.none
-      )
-    }
   }
 
   // MARK: Rules

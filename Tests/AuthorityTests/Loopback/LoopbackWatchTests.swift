@@ -278,8 +278,20 @@ import Testing
     try commit(Self.set("c", 3), Self.delete("c"), Self.delete("a"), Self.set("a", 4))
     #expect(
       messages(from: before, expectedCount: 2)
-        == ["opened", "added 2", "rooms/a=4 in 2", "current 2", "snapshot"])
+        == ["opened", "added 2", "rooms/c gone out 2", "rooms/a=4 in 2", "current 2", "snapshot"])
     #expect(filter(messages(from: before, expectedCount: 1)) == ["filter 2 of 2 with names"])
+  }
+
+  /// Regression: the feed has only the new document, so it seemed that the client did not have the old one.
+  @Test func aDocumentThatWasReplacedByOneCommitAndThenDeletedLeavesTheTarget() throws {
+    try commit(Self.set("a", 1), Self.set("b", 2))
+    let before = token()
+    try world.authority.commit([Self.delete("b"), Self.set("b", 3)])
+    try commit(Self.delete("b"))
+    for count in [nil, 2] {
+      let lines = messages(from: before, expectedCount: count)
+      #expect(lines.contains("rooms/b gone out 2"))
+    }
   }
 
   private func isIn(_ bloom: BloomFilter, _ name: String) -> Bool {

@@ -5,7 +5,8 @@ internal import OfflineSync
 
 struct FeedWindow {
   struct Entry {
-    /// Whether the document existed before the window; nil if unknown.
+    /// Whether the document existed before the window; nil if unknown. Wrong for a document that was deleted
+    /// and created again by one commit, so it only serves to count documents.
     let existed: Bool?
     /// The last change in the window, and its time.
     var last: FeedChange.Outcome

@@ -54,24 +54,14 @@ struct Resumption {
   private mutating func add(
     _ window: FeedWindow, _ target: WatchedTarget, _ present: [StoredDocument], _ context: Context
   ) -> Bool {
-    // The possible numbers of documents that the client had.
-    var (least, most) = (present.count, present.count)
-    var changed = Set<DocumentPath>()
-    for document in present {
-      guard let entry = window.entries[document.path] else { continue }
-      changed.insert(document.path)
+    var departures = window.entries
+    for document in present where departures.removeValue(forKey: document.path) != nil {
       documents.append((document.path, RemoteDocument(document), true))
-      // In a target without conditions, the client had each document that existed.
-      if entry.existed != true || !target.isWholeScope { least -= 1 }
-      if entry.existed == false { most -= 1 }
     }
-    let departures = window.entries.filter { !changed.contains($0.key) && $0.value.existed != false }
     let contents = Self.contents(of: departures, context) { path in
       target.isWholeScope || context.mayRead(path)
     }
-    for (path, entry) in departures {
-      if entry.existed == true, target.isWholeScope { least += 1 }
-      most += 1
+    for path in departures.keys {
       if let content = contents[path] {
         documents.append((path, content, false))
       } else {
@@ -80,9 +70,21 @@ struct Resumption {
       }
     }
     guard let expected = target.request.expectedCount else { return !needsFilter }
-    let isExact = target.isWholeScope || window.entries.isEmpty
-    if !isExact || !(least...most).contains(expected) { needsFilter = true }
+    if Self.countBefore(window, target, present, departures) != expected { needsFilter = true }
     return true
+  }
+
+  /// The number of documents that a client with the state of the token has, as far as the changes tell; nil
+  /// if unknown.
+  private static func countBefore(
+    _ window: FeedWindow, _ target: WatchedTarget, _ present: [StoredDocument],
+    _ departures: [DocumentPath: FeedWindow.Entry]
+  ) -> Int? {
+    guard !window.entries.isEmpty else { return present.count }
+    // With conditions, it is unknown which of the changed documents matched before.
+    guard target.isWholeScope, window.entries.values.allSatisfy({ $0.existed != nil }) else { return nil }
+    let added = present.count { window.entries[$0.path]?.existed == false }
+    return present.count - added + departures.values.count { $0.existed == true }
   }
 
   /// The states of documents that are not in the target any more, as far as the user may know them. Only
