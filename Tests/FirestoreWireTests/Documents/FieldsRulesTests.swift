@@ -36,7 +36,7 @@ struct FieldsRulesTests {
       message: #"Resource name "projects/p" lacks "/" at index 10."#),
     Broken(
       value: vector([.integer(1)]), json: vectorJSON(#"{"integerValue":"1"}"#),
-      message: "Vector must only contain values of type 'double'"),
+      message: "Vector must only contain values of type 'double'."),
     Broken(value: vector([]), json: vectorJSON(""), message: "Cannot have a zero length vector."),
     Broken(
       value: vector([.double(.nan)]), json: vectorJSON(#"{"doubleValue":"NaN"}"#),
@@ -68,10 +68,10 @@ struct FieldsRulesTests {
       message: "Field __type__ is not a string."),
     Broken(
       value: map([("__x__", .null)]), json: #"{"mapValue":{"fields":{"__x__":{"nullValue":null}}}}"#,
-      message: "field name __x__ is reserved"),
+      message: "field name __x__ is reserved."),
     Broken(
       value: P.field(19, Array("x".utf8)), json: #"{"fieldReferenceValue":"x"}"#,
-      message: "Value type is not supported: FIELD_REFERENCE_VALUE"),
+      message: "Value type is not supported: FIELD_REFERENCE_VALUE."),
     Broken(
       value: deep(21), json: deepJSON(21), message: "Property f contains an invalid nested entity."),
     Broken(
@@ -89,7 +89,7 @@ struct FieldsRulesTests {
   }
 
   @Test(arguments: [
-    ("", "The property.name is the empty string."), ("__x__", "field name __x__ is reserved"),
+    ("", "The property.name is the empty string."), ("__x__", "field name __x__ is reserved."),
     (String(repeating: "x", count: 1501), "The property.name is longer than 1500 bytes."),
   ])
   func aBrokenNameIsRefused(name: String, message: String) {
@@ -146,7 +146,7 @@ struct FieldsRulesTests {
   @Test func aDocumentThatIsTooLargeIsRefusedWhileItIsRead() {
     let entry = P.entry("f", P.value(.string(String(repeating: "a", count: 600_000))))
     let other = P.entry("g", P.value(.string(String(repeating: "a", count: 600_000))))
-    #expect(throws: WireError("maximum entity size is 1048576 bytes")) {
+    #expect(throws: WireError("maximum entity size is 1048576 bytes.")) {
       try FieldsCoding.read(protobuf: entry + other)
     }
   }

@@ -32,7 +32,7 @@ struct ValueBudget {
       throw WireError("\(subject) is longer than \(Self.valueBytesMax) bytes.")
     }
     guard bytes <= Self.documentBytesMax else {
-      throw WireError("maximum entity size is \(Self.documentBytesMax) bytes")
+      throw WireError("maximum entity size is \(Self.documentBytesMax) bytes.")
     }
   }
 
@@ -70,7 +70,7 @@ struct ValueBudget {
     }
     guard !name.utf8.isEmpty else { throw WireError("The property.name is the empty string.") }
     guard ReservedName.isReserved(name) else { return }
-    throw WireError("field name \(name) is reserved")
+    throw WireError("field name \(name) is reserved.")
   }
 }
 
@@ -102,7 +102,7 @@ extension ValueBudget {
       return .map(StoredMap(entries))
     }
     guard case .string(let type) = type else { throw WireError("Field __type__ is not a string.") }
-    guard type == "__vector__" else { throw WireError("field name __type__ is reserved") }
+    guard type == "__vector__" else { throw WireError("field name __type__ is reserved.") }
     guard let value = entries.last(where: { $0.name == "value" })?.value else {
       throw WireError("Vector map is missing key 'value'.")
     }
@@ -121,7 +121,7 @@ extension ValueBudget {
     numbers.reserveCapacity(elements.count)
     for element in elements {
       guard case .double(let number) = element else {
-        throw WireError("Vector must only contain values of type 'double'")
+        throw WireError("Vector must only contain values of type 'double'.")
       }
       numbers.append(number)
     }
@@ -137,7 +137,7 @@ extension WireError {
   static let unsetValue = WireError("Cannot convert firestore.v1.Value with type unset.")
 
   /// `type` is a kind of value that only pipelines have.
-  static func unsupported(_ type: String) -> WireError { WireError("Value type is not supported: \(type)") }
+  static func unsupported(_ type: String) -> WireError { WireError("Value type is not supported: \(type).") }
 }
 
 /// Names of fields and aggregates that Firestore keeps for itself.

@@ -12,6 +12,11 @@ extension Wire {
 
     package init() {}
 
+    package init(name: String, fields: StoredMap) {
+      self.name = name
+      self.fields = fields
+    }
+
     package mutating func visit(_ visitor: inout (some FieldVisitor & ~Escapable)) throws(WireError) {
       try visitor.string(1, "name", in: &name)
       try visitor.fields(2, "fields", in: &fields)
