@@ -40,6 +40,25 @@ import Testing
     #expect(throws: WireError.self) { try read(text) as Wire.Status }
   }
 
+  @Test func fieldsWithLargeNumbersOccurOnce() throws {
+    let response: Wire.IdentifiedWriteResponse = try read(#"{"dugoutOvertaken": true, "streamId": "a"}"#)
+    #expect(response.isOvertaken)
+    #expect(throws: WireError("The field dugout_overtaken occurs twice in an object.")) {
+      try read(#"{"dugoutOvertaken": true, "dugout_overtaken": true}"#) as Wire.IdentifiedWriteResponse
+    }
+  }
+
+  /// A client of another server reads an answer with more fields than it knows.
+  @Test func fieldsOfDugoutAreUnknownToOthers() throws {
+    var response = Wire.IdentifiedWriteResponse()
+    response.streamId = "a"
+    response.isOvertaken = true
+    var known = Wire.WriteResponse()
+    known.streamId = "a"
+    #expect(try Wire.WriteResponse(protobuf: response.protobuf()) == known)
+    #expect(try Wire.WriteResponse(json: response.json()) == known)
+  }
+
   @Test func twoNamesOfAFieldAreTheSameField() {
     #expect(throws: WireError("The field update_mask occurs twice in an object.")) {
       try read(#"{"updateMask": {}, "update_mask": {}}"#) as Wire.Write

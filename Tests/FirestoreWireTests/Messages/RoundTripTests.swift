@@ -11,7 +11,7 @@ import Testing
 
   @Test func randomMessagesSurviveBothEncodings() throws {
     var sizes: Set<Int> = []
-    for type in WireMessages.all {
+    for type in WireMessages.all + WireMessages.own {
       for seed in Self.seeds { sizes.insert(try checkRoundTrip(type, seed: seed)) }
     }
     #expect(sizes.count > 200)
@@ -34,7 +34,7 @@ import Testing
 
   /// A message that is cut anywhere is a message with fewer fields, or an error.
   @Test func cutMessagesAreReadOrRefused() throws {
-    for type in WireMessages.all {
+    for type in WireMessages.all + WireMessages.own {
       var generator = RandomFields(seed: 7)
       let message = try filled(type, &generator)
       let bytes = try message.protobuf()
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func messagesWithFlippedBitsAreReadOrRefused() throws {
-    for type in WireMessages.all {
+    for type in WireMessages.all + WireMessages.own {
       var generator = RandomFields(seed: 8)
       let message = try filled(type, &generator)
       let bytes = try message.protobuf()

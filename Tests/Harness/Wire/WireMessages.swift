@@ -1,8 +1,14 @@
-// All messages, for tests that treat them alike.
+// All messages, for tests and campaigns that treat them alike.
 
 package import FirestoreWire
 
 package enum WireMessages {
+  /// The messages that only clients and servers of Dugout know.
+  package static let own: [any WireMessage.Type] = [
+    Wire.IdentifiedWriteResponse.self, Wire.WriteIdentity.self, Wire.RunRegistrations.self,
+  ]
+
+  /// The messages of Firestore.
   package static let all: [any WireMessage.Type] = [
     Wire.AggregationResult.self,
     Wire.ArrayValue.self,
