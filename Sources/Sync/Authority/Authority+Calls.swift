@@ -14,7 +14,7 @@ extension Authority {
     return zip(paths, try moment.documents(at: paths)).map { path, record in
       var document =
         record.map { RemoteDocument($0.document) } ?? RemoteDocument(path, nil, version: moment.version)
-      document.version = life.told(document.version)
+      document.version = life.raised(document.version)
       return document
     }
   }

@@ -81,16 +81,16 @@ extension Authority {
   // MARK: Results
 
   private func told(_ outcome: CommitOutcome) -> Committed {
-    (life.told(SnapshotVersion(outcome.time)), results(of: outcome))
+    (life.raised(SnapshotVersion(outcome.time)), results(of: outcome))
   }
 
   /// The results of a commit as a client is told them.
   package func results(of outcome: CommitOutcome) -> [WriteResult] {
     outcome.writes.map { write in
       WriteResult(
-        version: write.updateTime.map { life.told(SnapshotVersion($0)) } ?? .none,
+        version: write.updateTime.map { life.raised(SnapshotVersion($0)) } ?? .none,
         transformResults: write.transformResults,
-        versionBefore: write.previousUpdateTime.map { life.told(SnapshotVersion($0)) } ?? SnapshotVersion.none
+        versionBefore: write.previousUpdateTime.map { life.raised(SnapshotVersion($0)) } ?? SnapshotVersion.none
       )
     }
   }

@@ -8,7 +8,7 @@ import OfflineSync
 @testable import Authority
 
 final class LedgerRemote: Remote {
-  /// What happens to the next batches.
+  /// The messages about the next batches that are lost.
   enum Fault { case none, losesWrites, losesAnswers }
 
   private struct State {

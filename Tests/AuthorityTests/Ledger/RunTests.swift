@@ -264,7 +264,7 @@ import Testing
   }
 
   /// A client has seen the document with the version of the floor, and requires it.
-  @Test func aWriteThatRequiresWhatWasToldIsAccepted() throws {
+  @Test func aWriteThatRequiresTheVersionOfTheFloorIsAccepted() throws {
     try world.take(TestLedger.write(1))
     try world.world.store.backup(to: "/backup")
     let restored = try TestLedger(

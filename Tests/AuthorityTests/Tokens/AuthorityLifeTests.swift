@@ -125,6 +125,23 @@ import Testing
     #expect(try #require(life.floor) > lost)
   }
 
+  /// The token says that there is no entry of the feed between its position and its time. The copy has one.
+  @Test func anotherCommitBeforeTheTimeOfATokenProvesIt() throws {
+    let (world, first) = try world()
+    let copy = world.copy
+    let restored = try TestStore(on: copy, clock: SimulatedClock(), seed: 2)
+    let life = try AuthorityLife(of: restored.store)
+    world.pass(microseconds: 1_000_000)
+    try world.store.commit([.set(DocumentPath(unchecked: ["__x__", "y"]), StoredMap())])
+    let token = try world.token(first)
+    restored.pass(microseconds: 500_000)
+    try restored.put("other")
+    restored.pass(microseconds: 2_000_000)
+    try restored.store.commit([.set(DocumentPath(unchecked: ["__x__", "y"]), StoredMap())])
+    #expect(try life.check(token) == .otherLife)
+    #expect(life.floor != nil)
+  }
+
   @Test func theFloorIsLaterThanAClockThatIsBehind() throws {
     let (world, first) = try world()
     let copy = world.copy
@@ -145,7 +162,7 @@ import Testing
     #expect(try reopened.put("later") > floor)
   }
 
-  /// The same copy is put in place twice. The second time, it does not know the life in between.
+  /// A copy is put in place twice. The second time, it does not know the life in between.
   @Test func aTokenOfALifeThatTheCopyDoesNotKnowProvesIt() throws {
     let (world, first) = try world()
     let copy = world.copy
@@ -181,18 +198,18 @@ import Testing
     #expect(try AuthorityLife(of: restored.store).floor == floor, "opening it again begins no life")
   }
 
-  // MARK: What clients are told
+  // MARK: Versions
 
-  @Test func versionsAreToldFromTheFloorOn() throws {
+  @Test func versionsAreRaisedToTheFloor() throws {
     let (world, _) = try world()
     try world.store.backup(to: "/backup")
     let restored = try TestStore(on: world.disk, clock: world.clock, seed: 2, path: "/backup")
     let life = try AuthorityLife(of: restored.store)
     let floor = try #require(life.floor)
-    #expect(life.told(SnapshotVersion(microseconds: 5)) == floor)
-    #expect(life.told(.none) == .none)
+    #expect(life.raised(SnapshotVersion(microseconds: 5)) == floor)
+    #expect(life.raised(.none) == .none)
     let after = try restored.put("after")
-    #expect(life.told(after) == after)
+    #expect(life.raised(after) == after)
   }
 
   @Test func aPreconditionWithTheVersionOfTheFloorHoldsForTheDocumentOfThatTime() throws {

@@ -32,7 +32,7 @@ extension CallContext {
     }
     guard let outcome = try transaction.commit(mutations) else { return try database.emptyCommit() }
     database.authority.tellTime()
-    let version = database.authority.life.told(SnapshotVersion(outcome.time))
+    let version = database.authority.life.raised(SnapshotVersion(outcome.time))
     return database.response((version, database.authority.results(of: outcome)))
   }
 

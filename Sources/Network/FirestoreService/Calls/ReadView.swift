@@ -31,7 +31,7 @@ struct ReadView {
     case .readOnly(let moment): readTime = Wire.Timestamp(moment.readTime.stored)
     case .readWrite:
       let version = try transaction.read { $0.version }
-      readTime = Wire.Timestamp(database.authority.life.told(version).stored)
+      readTime = Wire.Timestamp(database.authority.life.raised(version).stored)
     }
   }
 

@@ -10,7 +10,7 @@ extension ServedDatabase {
   func document(_ record: DocumentRecord, _ mask: FieldMask?) -> Wire.Document {
     let stored = record.document
     var document = name.wire(stored, mask: mask)
-    document.updateTime = Wire.Timestamp(authority.life.told(SnapshotVersion(stored.updateTime)).stored)
+    document.updateTime = Wire.Timestamp(authority.life.raised(SnapshotVersion(stored.updateTime)).stored)
     return document
   }
 

@@ -24,7 +24,7 @@ final class ServedDatabase: Sendable {
   /// All documents as of the last commit.
   func momentNow() throws(RemoteError) -> SharedMoment {
     let moment = try authority.backend.moment(.now)
-    return hold(SharedMoment(moment, readTime: authority.life.told(moment.version)))
+    return hold(SharedMoment(moment, readTime: authority.life.raised(moment.version)))
   }
 
   /// All documents at a time: of a moment that is in use, or after the last commit.
@@ -41,7 +41,7 @@ final class ServedDatabase: Sendable {
   }
 
   private var lastCommit: SnapshotVersion {
-    authority.store.lastCommitTime.map { authority.life.told(SnapshotVersion($0)) } ?? .none
+    authority.store.lastCommitTime.map { authority.life.raised(SnapshotVersion($0)) } ?? .none
   }
 
   private func hold(_ moment: SharedMoment) -> SharedMoment {

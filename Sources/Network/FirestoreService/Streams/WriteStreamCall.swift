@@ -161,7 +161,7 @@ final class WriteStreamCall: CallHandler {
     do throws(RemoteError) {
       let outcome = try outcome.get()
       let committed = database.response(
-        (database.authority.life.told(SnapshotVersion(outcome.time)), database.authority.results(of: outcome))
+        (database.authority.life.raised(SnapshotVersion(outcome.time)), database.authority.results(of: outcome))
       )
       var response = Wire.WriteResponse()
       response.streamToken = nextToken()

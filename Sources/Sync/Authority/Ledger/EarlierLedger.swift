@@ -34,7 +34,7 @@ enum EarlierLedger {
 
   /// Returns the kept outcome of a batch.
   static func outcome(
-    of batch: BatchID, _ run: RunName, _ mutations: [Mutation], in store: DocumentStore
+    of batch: BatchID, _ run: RunName, mutations: [Mutation], in store: DocumentStore
   ) throws(DocumentStoreError) -> (version: SnapshotVersion, results: [WriteResult])? {
     guard let document = try store.document(at: write(batch, of: run)) else { return nil }
     return (SnapshotVersion(document.createTime), results(document, mutations))

@@ -1,5 +1,5 @@
-// The runs of a queue whose batches are all answered. A run needs a few bytes, which are kept because a copy of
-// the client may continue the run:
+// The runs of a queue whose batches are all answered. A run needs a few bytes, which are kept because a copy
+// of the client may continue the run:
 //
 //   `__queues__/<user>:<queue>`
 //     d: the first day on which one of the runs was last seen

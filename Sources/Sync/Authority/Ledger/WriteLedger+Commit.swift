@@ -5,7 +5,7 @@ internal import OfflineSync
 
 extension WriteLedger {
   func commit(
-    _ write: RemoteWrite, _ run: RunName, _ record: RunRecord, digest: [UInt8]
+    _ write: RemoteWrite, _ run: RunName, continuing record: RunRecord, digest: [UInt8]
   ) throws(RemoteError) -> Answer? {
     var record = record
     record.lastDay = today
@@ -21,6 +21,6 @@ extension WriteLedger {
     }
     guard let committed else { return nil }
     let outcome = KeptOutcome(write.id.batch, write.mutations, digest: digest, outcome: committed)
-    return told((outcome.time, outcome.results))
+    return raised((outcome.time, outcome.results))
   }
 }

@@ -83,42 +83,42 @@ package final class WriteLedger: Sendable {
     let known = try remotely { () throws(DocumentStoreError) in try record(of: run) }
     let digest = KeptOutcome.digest(of: write.mutations)
     if let known, known.accepted.contains(write.id.batch) {
-      return try recognised(write, run, known, digest: digest)
+      return try recognised(write, run, known: known, digest: digest)
     }
-    let open = try admitted(write, run, known)
+    let open = try admitted(write, run, known: known)
     if let refusal = mayWrite(run.user, write.mutations) { throw refusal }
-    return try commit(write, run, open, digest: digest)
+    return try commit(write, run, continuing: open, digest: digest)
   }
 
   // MARK: Batches that were accepted
 
   private func recognised(
-    _ write: RemoteWrite, _ run: RunName, _ known: RunRecord, digest: [UInt8]
+    _ write: RemoteWrite, _ run: RunName, known: RunRecord, digest: [UInt8]
   ) throws(RemoteError) -> Answer {
     if let outcome = known.outcome(of: write.id.batch) {
       guard outcome.digest == digest else {
         throw RemoteError(
           .invalidArgument, "Batch \(write.id.batch) was accepted before, with other writes than these.")
       }
-      return told((version: outcome.time, results: outcome.results))
+      return raised((version: outcome.time, results: outcome.results))
     }
     if hasEarlierRecords.withLock({ $0 }) {
       let kept = try remotely { () throws(DocumentStoreError) in
-        try EarlierLedger.outcome(of: write.id.batch, run, write.mutations, in: store)
+        try EarlierLedger.outcome(of: write.id.batch, run, mutations: write.mutations, in: store)
       }
-      if let kept { return told(kept) }
+      if let kept { return raised(kept) }
     }
     return Self.droppedOutcome(of: write, known)
   }
 
-  /// The answer as this life tells it. Only the watch stream tells a later state of the documents.
-  func told(_ answer: Answer) -> Answer {
+  /// The answer with the versions that clients receive in this life.
+  func raised(_ answer: Answer) -> Answer {
     let results = answer.results.map { result in
       WriteResult(
-        version: life.told(result.version), transformResults: result.transformResults,
-        versionBefore: result.versionBefore.map { life.told($0) })
+        version: life.raised(result.version), transformResults: result.transformResults,
+        versionBefore: result.versionBefore.map { life.raised($0) })
     }
-    return (life.told(answer.version), results)
+    return (life.raised(answer.version), results)
   }
 
   /// Returns the answer to an accepted batch whose outcome was dropped because its client had received it.
@@ -142,7 +142,7 @@ package final class WriteLedger: Sendable {
   /// Returns the record that the batch continues. Throws if the batch may have been accepted before, or was
   /// rejected before.
   private func admitted(
-    _ write: RemoteWrite, _ run: RunName, _ known: RunRecord?
+    _ write: RemoteWrite, _ run: RunName, known: RunRecord?
   ) throws(RemoteError) -> RunRecord {
     if !write.registration.isEmpty {
       switch try remotely({ () throws(DocumentStoreError) in try life.check(write.registration, of: run) }) {

@@ -27,7 +27,7 @@ extension WatchSession {
       answer.forEachMessage { send($0) }
     }
     let isNews = !news.changes.isEmpty || !news.complete.isEmpty
-    sendTime(authority.life.told(version), token, isNews: isNews)
+    sendTime(authority.life.raised(version), token, isNews: isNews)
     for (target, _) in news.complete where target.request.once { unwatch(target.id) }
     for (target, error) in news.failures { didFail(target, RemoteError(error)) }
   }
@@ -47,7 +47,7 @@ extension WatchSession {
       return consumer.send(message, .none)
     }
     var told = document
-    told.version = authority.life.told(document.version)
+    told.version = authority.life.raised(document.version)
     consumer.send(.document(path, told, updated: updated, removed: removed), .none)
   }
 }

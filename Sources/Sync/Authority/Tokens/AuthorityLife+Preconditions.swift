@@ -13,7 +13,9 @@ extension AuthorityLife {
     case .none: true
     case .exists(let exists): (document != nil) == exists
     case .updateTime(let time):
-      document.map { $0.updateTime == time || told(SnapshotVersion($0.updateTime)) == SnapshotVersion(time) }
+      document.map {
+        $0.updateTime == time || raised(SnapshotVersion($0.updateTime)) == SnapshotVersion(time)
+      }
         ?? false
     }
   }

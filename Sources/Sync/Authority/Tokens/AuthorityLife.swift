@@ -84,9 +84,9 @@ package final class AuthorityLife: Sendable {
     return time == 0 ? nil : SnapshotVersion(microseconds: time)
   }
 
-  /// The version as clients are told it: not before the floor. `none` stays as it is, because it means that
-  /// there is no version.
-  package func told(_ version: SnapshotVersion) -> SnapshotVersion {
+  /// The version that clients receive for a version of the store: not before the floor. `none` stays as it is,
+  /// because it means that there is no version.
+  package func raised(_ version: SnapshotVersion) -> SnapshotVersion {
     guard version != .none, let floor else { return version }
     return max(version, floor)
   }
@@ -157,7 +157,8 @@ package final class AuthorityLife: Sendable {
   /// Checks the token of a run. May begin a new life.
   func check(_ token: [UInt8], of run: RunName) throws(DocumentStoreError) -> RegistrationCheck {
     let record = record.withLock { $0 }
-    guard let (token, mac) = RegistrationToken.parse(token), token.isAuthentic(mac, run, record.key) else {
+    guard let (token, mac) = RegistrationToken.parse(token), token.isAuthentic(mac, run, key: record.key)
+    else {
       return .unknown
     }
     let last = store.lastCommitTime.map { SnapshotVersion($0) } ?? .none

@@ -23,7 +23,7 @@ struct RegistrationToken: Equatable {
 
   func bytes(_ run: RunName, _ key: TokenKey) -> [UInt8] { head + key.mac(of: message(run)) }
 
-  func isAuthentic(_ mac: [UInt8], _ run: RunName, _ key: TokenKey) -> Bool {
+  func isAuthentic(_ mac: [UInt8], _ run: RunName, key: TokenKey) -> Bool {
     key.isValid(mac, of: message(run))
   }
 

@@ -6,7 +6,7 @@ internal import OfflineSync
 
 /// A run of one user's queue. A user cannot name a run of another user.
 struct RunName: Hashable, Sendable {
-  /// The limit of the name of a queue or a user in bytes. The name of a queue contains its user in escaped form.
+  /// The limit of the name of a queue or a user in bytes. The name of a queue contains its escaped user.
   private static let nameBytesMax = 32 << 10
   /// Longer names of documents are replaced by their digest.
   private static let documentNameBytesMax = 1000

@@ -45,7 +45,7 @@ extension LocalStore {
     runTokens[user] = known
     var transaction = begin()
     for run in Set(before.keys).union(known.keys) where known[run] != before[run] {
-      put(known[run], of: run, &transaction)
+      put(known[run], of: run, transaction: &transaction)
     }
     try finish(&transaction, durability: nil)
   }
@@ -58,12 +58,12 @@ extension LocalStore {
     guard run != self.run, queue.count(of: run) == 0, runTokens[user]?.removeValue(forKey: run) != nil else {
       return
     }
-    put(nil, of: run, &transaction)
+    put(nil, of: run, transaction: &transaction)
   }
 
   // MARK: Storing
 
-  private func put(_ tokens: RunTokens?, of run: RunID, _ transaction: inout CacheTransaction) {
+  private func put(_ tokens: RunTokens?, of run: RunID, transaction: inout CacheTransaction) {
     let path = CacheKeys.registration(run, of: user)
     guard let tokens else { return transaction.remove(path) }
     transaction.put(

@@ -83,8 +83,8 @@ extension WriteStream {
 public enum WriteStreamEvent: Sendable {
   /// The stream is open.
   case opened
-  /// The remote has registered these runs. The event comes before `handshakeComplete`. Each token goes with the
-  /// batches of its run, and with the next registration of that run.
+  /// The remote has registered these runs. The event comes before `handshakeComplete`. Each token goes with
+  /// the batches of its run, and with the next registration of that run.
   case registered([RunID: [UInt8]])
   /// The handshake is complete, and batches may be sent.
   case handshakeComplete(token: [UInt8])

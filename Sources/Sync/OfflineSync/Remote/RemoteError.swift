@@ -25,8 +25,8 @@ public struct RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// retry could apply the writes twice.
   public static let unanswered = RemoteError(.deadlineExceeded, "The remote has not answered.")
 
-  /// The error for a write that was sent before, when the authority no longer knows whether it has applied the
-  /// write. The client has reverted the write. If the documents do not have it, it has to be made again.
+  /// The error for a write that was sent before, when the authority no longer knows whether it has applied
+  /// the write. The client has reverted the write. If the documents do not have it, it has to be made again.
   public static let outcomeUnknown = RemoteError(
     .failedPrecondition,
     "The outcome of this write is unknown: it was sent before, and the database no longer knows whether it was "
