@@ -30,7 +30,9 @@ import Testing
     return [
       rooms, ordered, try ordered.limited(to: .first(3)), try ordered.limited(to: .last(2)),
       try rooms.filtered(by: .field(number, .greaterThan, .integer(4))).limited(to: .first(2)),
-      StructuredQuery(.collectionGroup("rooms")), StructuredQuery(.collectionGroup("others")),
+      try ordered.skipping(2), try ordered.skipping(1).limited(to: .first(3)),
+      try ordered.skipping(2).limited(to: .last(2)), StructuredQuery(.collectionGroup("rooms")),
+      StructuredQuery(.collectionGroup("others")),
     ]
   }
 

@@ -78,7 +78,7 @@ final class PastMoment: BackendMoment {
     let added = changed.values.compactMap { $0 }.filter { run.matches($0) }
       .sorted { run.compare($0, $1) == .before }
     let records = Self.merge(try unchanged(run, in: snapshot), added.map { DocumentRecord($0) }, run)
-    let found = Array(records.prefix(Self.count(run.limit) ?? records.count))
+    let found = Array(records.dropFirst(run.offset).prefix(Self.count(run.limit) ?? records.count))
     if case .last = query.limit { return found.reversed() }
     return found
   }
@@ -87,10 +87,10 @@ final class PastMoment: BackendMoment {
   private func unchanged(
     _ run: StructuredQuery, in snapshot: StoreSnapshot
   ) throws(DocumentStoreError) -> [DocumentRecord] {
-    var wider = run
+    var wider = try run.skipping(0)
     if let count = Self.count(run.limit) {
-      let (most, isTooLarge) = count.addingReportingOverflow(changed.count)
-      wider = try run.limited(to: .first(isTooLarge ? count : most))
+      let (most, isTooLarge) = count.addingReportingOverflow(run.offset + changed.count)
+      wider = try wider.limited(to: .first(isTooLarge ? .max : most))
     }
     return try snapshot.records(wider).filter { changed[$0.path] == nil }
   }

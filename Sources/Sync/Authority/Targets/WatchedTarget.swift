@@ -39,7 +39,7 @@ struct WatchedTarget: Sendable {
   var hasPriorState: Bool { !request.resumeToken.isEmpty || request.readTime != .none }
 
   /// Whether a document can enter or leave the target without a change of its own.
-  var hasLimit: Bool { queries.contains { $0.limit != nil } }
+  var hasLimit: Bool { queries.contains { $0.limit != nil || $0.offset > 0 } }
 
   /// Whether all existing documents of the scope are in the target.
   var isWholeScope: Bool {
