@@ -8,6 +8,14 @@ package protocol FuzzTarget: SendableMetatype {
   ///  Passes an input to the decoder and checks the property. Returns a description of the outcome; the
   ///  description contains no numbers. Inputs with a new outcome are kept and mutated further.
   mutating func run(_ input: [UInt8]) throws(FuzzFinding) -> String
+  /// Mutates an input in a way that knows its form; `other` is another input. Returns nil to mutate bytes.
+  mutating func variant(of input: [UInt8], other: [UInt8], _ random: inout SeededRandom) -> [UInt8]?
+}
+
+extension FuzzTarget {
+  package mutating func variant(
+    of input: [UInt8], other: [UInt8], _ random: inout SeededRandom
+  ) -> [UInt8]? { nil }
 }
 
 package struct FuzzFinding: Error, CustomStringConvertible {
