@@ -16,7 +16,7 @@ package struct FuzzCampaign {
   package static let targets: [any FuzzTarget.Type] = [
     ManifestTarget.self, FrameTarget.self, SegmentTarget.self, CheckpointTarget.self, EntryTarget.self,
     DirectoryTarget.self, RecordTarget.self, BlobTarget.self, SalvageTarget.self, DocumentsTarget.self,
-    LZ4Target.self,
+    LZ4Target.self, WireTarget.self,
   ]
 
   /// Runs until `isOver` returns true. `willRun` is called with each input before it runs.
@@ -30,10 +30,7 @@ package struct FuzzCampaign {
     var inputs = target.seeds + corpus
     var pending = inputs
     while !isOver(summary.inputs) {
-      let input =
-        pending.popLast()
-        ?? mutator.mutated(
-          inputs[mutator.random.below(inputs.count)], other: inputs[mutator.random.below(inputs.count)])
+      let input = pending.popLast() ?? mutated(inputs, &mutator, &target)
       summary.inputs += 1
       willRun(input)
       do throws(FuzzFinding) {
@@ -50,6 +47,15 @@ package struct FuzzCampaign {
       }
     }
     return summary
+  }
+
+  private static func mutated(
+    _ inputs: [[UInt8]], _ mutator: inout ByteMutator, _ target: inout some FuzzTarget
+  ) -> [UInt8] {
+    let input = inputs[mutator.random.below(inputs.count)]
+    let other = inputs[mutator.random.below(inputs.count)]
+    return target.variant(of: input, other: other, &mutator.random)
+      ?? mutator.mutated(input, other: other)
   }
 }
 
