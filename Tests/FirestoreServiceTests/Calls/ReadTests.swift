@@ -139,8 +139,28 @@ import Testing
 
   // MARK: Read times
 
-  @Test func aReadTimeIsServedUntilTheNextCommit() throws {
+  @Test func theLastMinuteCanBeRead() throws {
     let service = try TestService()
+    _ = try service.get("rooms/a")
+    var times: [Wire.Timestamp] = []
+    for number in 1...5 {
+      times.append(try #require(try service.commit([TestService.set("rooms/a", Int64(number))]).commitTime))
+    }
+    for (time, number) in zip(times, 1...) {
+      let answer = try service.get("rooms/a", by: .readTime(time)).first
+      #expect(answer?.result?.found?.fields["n"] == .integer(Int64(number)))
+      #expect(answer?.readTime == time)
+    }
+    var options = Wire.TransactionOptions.ReadOnly()
+    options.readTime = times[1]
+    let transaction = try service.begin(.readOnly(options))
+    #expect(
+      try service.get("rooms/a", by: .transaction(transaction)).first?.result?.found?.fields["n"]
+        == .integer(2))
+  }
+
+  @Test func withoutRecentMomentsAReadTimeIsServedUntilTheNextCommit() throws {
+    let service = try TestService { $0.keepsRecentMoments = false }
     let time = try #require(try service.commit([TestService.set("rooms/a", 1)]).commitTime)
     #expect(try service.get("rooms/a", by: .readTime(time)).first?.readTime == time)
     try service.set(["rooms/a": 2])
@@ -148,7 +168,7 @@ import Testing
   }
 
   @Test func aReadTimeIsServedWhileATransactionHoldsIt() throws {
-    let service = try TestService()
+    let service = try TestService { $0.keepsRecentMoments = false }
     let time = try #require(try service.commit([TestService.set("rooms/a", 1)]).commitTime)
     let transaction = try service.begin(.readOnly(Wire.TransactionOptions.ReadOnly()))
     try service.set(["rooms/a": 2])

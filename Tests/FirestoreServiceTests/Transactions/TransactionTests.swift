@@ -171,7 +171,10 @@ import Testing
   }
 
   @Test func theTimerEndsForgottenTransactions() throws {
-    let service = try TestService { $0.transactionsMax = 2 }
+    let service = try TestService {
+      $0.transactionsMax = 2
+      $0.keepsRecentMoments = false
+    }
     #expect(service.clock.timerCount == 0)
     let time = try #require(try service.commit([TestService.set("rooms/a", 1)]).commitTime)
     _ = try service.begin(.readOnly(Wire.TransactionOptions.ReadOnly()))

@@ -1,6 +1,5 @@
 // BatchWrite: writes that succeed or fail on their own.
 
-internal import Authority
 internal import ByteStore
 internal import DocumentStore
 internal import FirestoreWire
@@ -17,16 +16,14 @@ extension CallContext {
     var response = Wire.BatchWriteResponse()
     for outcome in outcomes(of: mutations, in: database) {
       switch outcome {
-      case .success(let outcome):
-        let results = database.authority.results(of: outcome)
-        response.writeResults.append(results.first.map { Wire.WriteResult($0) } ?? Wire.WriteResult())
+      case .success(let committed):
+        response.writeResults.append(committed.results.first.map { Wire.WriteResult($0) } ?? Wire.WriteResult())
         response.status.append(Wire.Status())
       case .failure(let error):
         response.writeResults.append(Wire.WriteResult())
         response.status.append(Wire.Status(error))
       }
     }
-    database.authority.tellTime()
     return response
   }
 
@@ -34,15 +31,10 @@ extension CallContext {
   /// writes them in groups.
   private func outcomes(
     of mutations: [Mutation], in database: ServedDatabase
-  ) -> [Result<CommitOutcome, RemoteError>] {
+  ) -> [PendingOutcomes.Outcome] {
     let outcomes = PendingOutcomes(mutations.count)
     for (place, mutation) in mutations.enumerated() {
-      do throws(RemoteError) {
-        try database.authority.checkWrite([mutation], as: user)
-        database.authority.backend.commit(BackendCommit([mutation])) { outcomes.set($0, at: place) }
-      } catch {
-        outcomes.set(.failure(error), at: place)
-      }
+      database.commit([mutation], as: user) { outcomes.set($0, at: place) }
     }
     return outcomes.wait()
   }
@@ -50,10 +42,12 @@ extension CallContext {
 
 /// The outcomes of commits that end on another thread.
 private final class PendingOutcomes: Sendable {
+  typealias Outcome = Result<ServedDatabase.Committed, RemoteError>
+
   private let state: Locked<State>
 
   private struct State {
-    var outcomes: [Result<CommitOutcome, RemoteError>?]
+    var outcomes: [Outcome?]
     var missingCount: Int
   }
 
@@ -61,7 +55,7 @@ private final class PendingOutcomes: Sendable {
     state = Locked(State(outcomes: Array(repeating: nil, count: count), missingCount: count))
   }
 
-  func set(_ outcome: Result<CommitOutcome, RemoteError>, at place: Int) {
+  func set(_ outcome: Outcome, at place: Int) {
     state.withLock { state in
       state.outcomes[place] = outcome
       state.missingCount -= 1
@@ -69,7 +63,7 @@ private final class PendingOutcomes: Sendable {
     state.wakeAll()
   }
 
-  func wait() -> [Result<CommitOutcome, RemoteError>] {
+  func wait() -> [Outcome] {
     state.withLock(when: { $0.missingCount == 0 }) { $0.outcomes.compactMap(\.self) }
   }
 }

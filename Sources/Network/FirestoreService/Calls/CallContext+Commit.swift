@@ -30,10 +30,11 @@ extension CallContext {
     guard let transaction = try database.transactions.remove(id, by: owner) else {
       throw OpenTransaction.closed
     }
-    guard let outcome = try transaction.commit(mutations) else { return try database.emptyCommit() }
-    database.authority.tellTime()
-    let version = database.authority.life.raised(SnapshotVersion(outcome.time))
-    return database.response((version, database.authority.results(of: outcome)))
+    let outcome = try transaction.commit { transaction throws(RemoteError) in
+      try database.commit(mutations, in: transaction)
+    }
+    guard let outcome else { return try database.emptyCommit() }
+    return database.response(database.committed(outcome))
   }
 
   func beginTransaction(
@@ -59,7 +60,7 @@ extension ServedDatabase {
     return response
   }
 
-  func response(_ committed: (version: SnapshotVersion, results: [WriteResult])) -> Wire.CommitResponse {
+  func response(_ committed: Committed) -> Wire.CommitResponse {
     var response = Wire.CommitResponse()
     response.writeResults = committed.results.map { Wire.WriteResult($0) }
     response.commitTime = Wire.Timestamp(committed.version.stored)

@@ -86,13 +86,14 @@ extension CallContext {
     let transaction = try database.authority.backend.transaction()
     defer { transaction.close() }
     let base = try transaction.documents(at: [mutation.path]).first.flatMap { $0?.document }
-    guard let outcome = try transaction.commit([mutation], recording: nil) else {
+    guard let outcome = try database.commit([mutation], in: transaction) else {
       throw RemoteError(.internal, "The write was not committed.")
     }
-    database.authority.tellTime()
+    // The commit has checked the precondition.
+    let unconditional = Mutation(mutation.path, mutation.change, precondition: .none)
     let document: StoredDocument?
     do throws(DocumentStoreError) {
-      document = try mutation.apply(to: base, at: outcome.time, updated: outcome.writes.first?.updateTime)
+      document = try unconditional.apply(to: base, at: outcome.time, updated: outcome.writes.first?.updateTime)
     } catch {
       throw RemoteError(error)
     }

@@ -21,9 +21,9 @@ final class DatabaseDirectory: Sendable {
   func database(_ name: DatabaseName) throws(RemoteError) -> ServedDatabase {
     if let database = served.withLock({ $0[name] }) { return database }
     let authority = try find(name)
-    return served.withLock { served in
+    return try served.withLock { served throws(RemoteError) in
       if let database = served[name] { return database }
-      let database = ServedDatabase(name, authority, options)
+      let database = try ServedDatabase(name, authority, options)
       served[name] = database
       return database
     }

@@ -13,10 +13,11 @@ final class ServedDatabase: Sendable {
   let transactions: TransactionTable
   private let held = HeldMoments()
 
-  init(_ name: DatabaseName, _ authority: Authority, _ options: ServiceOptions) {
+  init(_ name: DatabaseName, _ authority: Authority, _ options: ServiceOptions) throws(RemoteError) {
     self.name = name
     self.authority = authority
     transactions = TransactionTable(options)
+    if options.keepsRecentMoments { try authority.backend.keepRecentMoments() }
   }
 
   // MARK: Moments
@@ -27,21 +28,14 @@ final class ServedDatabase: Sendable {
     return hold(SharedMoment(moment, readTime: authority.life.raised(moment.version)))
   }
 
-  /// All documents at a time: of a moment that is in use, or after the last commit.
+  /// All documents at a time, which is one of the last minute, or the time of a moment that is in use.
   func moment(at time: Wire.Timestamp) throws(RemoteError) -> SharedMoment {
     guard let stored = time.stored else {
       throw RemoteError(.invalidArgument, "The requested 'read_time' is not a time.")
     }
     let version = SnapshotVersion(stored)
     if let moment = held.moment(at: version) { return moment }
-    guard version.microseconds <= authority.store.clock.wallMicroseconds() || version <= lastCommit else {
-      throw RemoteError(.invalidArgument, "The requested 'read_time' cannot be in the future.")
-    }
     return hold(SharedMoment(try authority.backend.moment(.at(version)), readTime: version))
-  }
-
-  private var lastCommit: SnapshotVersion {
-    authority.store.lastCommitTime.map { authority.life.raised(SnapshotVersion($0)) } ?? .none
   }
 
   private func hold(_ moment: SharedMoment) -> SharedMoment {

@@ -108,7 +108,7 @@ final class WriteStreamCall: CallHandler {
     {
       try commit(try identity.write(mutations), in: database)
     } else {
-      try commit(mutations, in: database)
+      commit(mutations, in: database)
     }
   }
 
@@ -149,20 +149,17 @@ final class WriteStreamCall: CallHandler {
   // MARK: Commits
 
   /// Commits a batch that has no identity, each time that it arrives.
-  private func commit(_ mutations: [Mutation], in database: ServedDatabase) throws(RemoteError) {
-    try database.authority.checkWrite(mutations, as: context.user)
-    database.authority.backend.commit(BackendCommit(mutations)) { [self] outcome in
-      database.authority.tellTime()
+  private func commit(_ mutations: [Mutation], in database: ServedDatabase) {
+    database.commit(mutations, as: context.user) { [self] outcome in
       queue.add { [self] in didCommit(outcome, in: database) }
     }
   }
 
-  private func didCommit(_ outcome: Result<CommitOutcome, RemoteError>, in database: ServedDatabase) {
+  private func didCommit(
+    _ outcome: Result<ServedDatabase.Committed, RemoteError>, in database: ServedDatabase
+  ) {
     do throws(RemoteError) {
-      let outcome = try outcome.get()
-      let committed = database.response(
-        (database.authority.life.raised(SnapshotVersion(outcome.time)), database.authority.results(of: outcome))
-      )
+      let committed = database.response(try outcome.get())
       var response = Wire.WriteResponse()
       response.streamToken = nextToken()
       response.writeResults = committed.writeResults

@@ -48,13 +48,16 @@ final class OpenTransaction: Sendable {
     }
   }
 
-  /// Commits the writes, and ends the transaction. Returns nil if there are none.
-  func commit(_ mutations: [Mutation]) throws(RemoteError) -> CommitOutcome? {
+  /// Runs a step that commits the transaction, and ends it. A transaction that only reads has nothing to
+  /// commit.
+  func commit(
+    _ step: (any BackendTransaction) throws(RemoteError) -> CommitOutcome?
+  ) throws(RemoteError) -> CommitOutcome? {
     try turn.withLock { turn throws(RemoteError) in
       guard !turn.isEnded else { throw Self.closed }
       defer { close(&turn) }
       guard case .readWrite(let transaction) = kind else { return nil }
-      return try transaction.commit(mutations, recording: nil)
+      return try step(transaction)
     }
   }
 

@@ -1,0 +1,57 @@
+// Commits of a database, and their results as callers are told them.
+
+internal import Authority
+internal import DocumentStore
+internal import FirestoreWire
+internal import OfflineSync
+
+extension ServedDatabase {
+  /// The time and the results of a commit.
+  typealias Committed = (version: SnapshotVersion, results: [WriteResult])
+
+  /// Starts a commit if the rules allow it, and calls `done` when it is durable and visible. Commits are
+  /// applied in the order of the calls. `done` is called later, or within the call.
+  func commit(
+    _ mutations: [Mutation], as user: String?,
+    _ done: @escaping @Sendable (Result<Committed, RemoteError>) -> Void
+  ) {
+    do throws(RemoteError) {
+      guard !authority.life.isNamed(in: mutations) else {
+        return done(.success(try authority.commit(mutations, as: user)))
+      }
+      try authority.checkWrite(mutations, as: user)
+    } catch {
+      return done(.failure(error))
+    }
+    authority.backend.commit(BackendCommit(mutations)) { [self] outcome in
+      authority.tellTime()
+      done(outcome.map(committed))
+    }
+  }
+
+  /// Commits in a transaction, and ends it. Returns nil if there are no mutations.
+  func commit(
+    _ mutations: [Mutation], in transaction: any BackendTransaction
+  ) throws(RemoteError) -> CommitOutcome? {
+    var stored = mutations
+    if authority.life.isNamed(in: mutations) {
+      do throws(DocumentStoreError) {
+        stored = try authority.life.asStored(mutations) { path throws(DocumentStoreError) in
+          do throws(RemoteError) {
+            return try transaction.documents(at: [path]).first.flatMap { $0?.document }
+          } catch {
+            throw .aborted(error.message)
+          }
+        }
+      } catch {
+        throw RemoteError(error)
+      }
+    }
+    defer { authority.tellTime() }
+    return try transaction.commit(stored, recording: nil)
+  }
+
+  func committed(_ outcome: CommitOutcome) -> Committed {
+    (authority.life.raised(SnapshotVersion(outcome.time)), authority.results(of: outcome))
+  }
+}

@@ -1,0 +1,55 @@
+// Compares the answers of two peers.
+//
+// Times differ, and so do ids that a peer chooses. Times correspond: at all places where one peer has the same
+// time, the other one has the same time, too. Tokens and ids correspond if both peers have one.
+
+package struct RESTComparison: Sendable {
+  /// For each time of ours, the time of theirs at the same place.
+  private var times: [String: String] = [:]
+  /// Values that the commit computes have times of their own, which the emulator takes at another moment.
+  private var values: [String: String] = [:]
+
+  package init() {}
+
+  private static let timeNames: Set = ["createTime", "updateTime", "readTime", "commitTime"]
+  private static let opaqueNames: Set = ["transaction", "nextPageToken"]
+
+  /// Returns the first difference as text; nil if there is none.
+  package mutating func difference(_ ours: RESTReply, _ theirs: RESTReply) -> String? {
+    guard ours.status == theirs.status else { return "status: \(ours.status), theirs \(theirs.status)" }
+    return difference(ours.body, theirs.body, at: "", named: "")
+  }
+
+  private mutating func difference(
+    _ ours: JSONTree, _ theirs: JSONTree, at place: String, named name: String
+  ) -> String? {
+    switch (ours, theirs) {
+    case (.object(let left), .object(let right)):
+      for key in Set(left.keys).union(right.keys).sorted() {
+        guard let left = left[key], let right = right[key] else {
+          return "\(place).\(key): \(left[key].map(\.description) ?? "absent"), theirs "
+            + "\(right[key].map(\.description) ?? "absent")"
+        }
+        if let found = difference(left, right, at: "\(place).\(key)", named: key) { return found }
+      }
+      return nil
+    case (.array(let left), .array(let right)):
+      for (index, pair) in zip(left, right).enumerated() {
+        if let found = difference(pair.0, pair.1, at: "\(place)[\(index)]", named: "") { return found }
+      }
+      return left.count == right.count ? nil : "\(place): \(left.count) elements, theirs \(right.count)"
+    case (.string(let left), .string(let right)) where Self.timeNames.contains(name):
+      return Self.match(left, right, &times) ? nil : "\(place): \(left), theirs \(right)"
+    case (.string(let left), .string(let right)) where name == "timestampValue":
+      return left == right || Self.match(left, right, &values) ? nil : "\(place): \(left), theirs \(right)"
+    case (.string, .string) where Self.opaqueNames.contains(name): return nil
+    default: return ours == theirs ? nil : "\(place): \(ours), theirs \(theirs)"
+    }
+  }
+
+  private static func match(_ ours: String, _ theirs: String, _ known: inout [String: String]) -> Bool {
+    if let expected = known[ours] { return expected == theirs }
+    known[ours] = theirs
+    return true
+  }
+}
