@@ -1,8 +1,8 @@
 // Repeated fields, and values of documents.
 //
 // Entries of a map may be among other fields, and the message that has the map may occur again. Entries that
-// are merged with later ones count as elements once more. This bounds the work for a message that merges again
-// and again.
+// are merged with later ones count as elements once more. This bounds the work for a message that merges
+// again and again.
 
 package import DocumentStore
 
