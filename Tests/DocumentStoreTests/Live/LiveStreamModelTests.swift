@@ -41,7 +41,7 @@ final class StreamHistory: Sendable {
   }
 }
 
-/// What a consumer knows from the moments that it has received.
+/// The states of a consumer's queries, from the moments that it has received.
 struct StreamView {
   struct Query {
     let query: StructuredQuery

@@ -4,8 +4,8 @@
 package struct CommitOutcome: Sendable, Equatable {
   /// The result of one mutation.
   package struct Write: Sendable, Equatable {
-    /// The update time of the document after the mutation; nil if there is no document. A mutation that changes
-    /// no field leaves the update time as it was.
+    /// The update time of the document after the mutation; nil if there is no document. A mutation that
+    /// changes no field leaves the update time as it was.
     package var updateTime: StoredTimestamp?
     /// The update time of the document before the commit; nil if there was no document, or if its record was
     /// unreadable.
@@ -47,7 +47,7 @@ package struct CommitRecord: Sendable {
   }
 }
 
-/// What a commit does in addition to its mutations.
+/// The conditions and the additions to the mutations of a commit.
 struct CommitTerms: Sendable {
   /// The reads of a transaction, which must still hold when it commits.
   var reads: TransactionReads?
@@ -58,7 +58,7 @@ struct CommitTerms: Sendable {
 
   var record: CommitRecord? { outcome?.record }
 
-  /// What happens to the results of the mutations, apart from being returned.
+  /// A request for the results of the mutations.
   struct OutcomeRequest: Sendable {
     var record: CommitRecord?
   }

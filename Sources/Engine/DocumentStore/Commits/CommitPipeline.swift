@@ -49,8 +49,8 @@ final class CommitPipeline: Sendable {
     try finish(try begin(mutations)).time
   }
 
-  /// Performs steps 1 to 5, which give the commit its place in the order. Throws `aborted` if one of the reads
-  /// in the terms would now return another result.
+  /// Performs steps 1 to 5, which give the commit its place in the order. Throws `aborted` if one of the
+  /// reads in the terms would now return another result.
   func begin(
     _ mutations: [Mutation], _ terms: CommitTerms = CommitTerms()
   ) throws(DocumentStoreError) -> CommitInProgress {

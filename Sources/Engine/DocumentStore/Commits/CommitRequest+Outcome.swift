@@ -9,8 +9,8 @@ extension CommitRequest {
     var updated: StoredTimestamp
   }
 
-  /// Applies a mutation to `base`, and adds its result to the outcome. Returns the document after it, which is
-  /// within the limits.
+  /// Applies a mutation to `base`, and adds its result to the outcome. Returns the document after it, which
+  /// is within the limits.
   func document(
     after number: Int, on base: StoredDocument?, times: Times, shapes: ShapeDictionary,
     outcome: inout CommitOutcome

@@ -96,9 +96,9 @@ extension QueryRun {
 }
 
 extension StructuredQuery {
-  ///  Returns the query with the fields added to its order, so that documents without one of the fields are
-  ///  excluded. Returns nil if the query has a limit, an offset, a cursor or an explicit order by name, because the
-  ///  added fields would change its result.
+  /// Returns the query with the fields added to its order, so that documents without one of the fields are
+  /// excluded. Returns nil if the query has a limit, an offset, a cursor or an explicit order by name,
+  /// because the added fields would change its result.
   func ordered(behindBy fields: [StoredFieldPath]) -> StructuredQuery? {
     let known = filters.compactMap { filter in
       if case .field(let filter) = filter, filter.operator == .equal { filter.field } else { nil }

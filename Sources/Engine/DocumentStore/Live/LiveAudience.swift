@@ -1,4 +1,4 @@
-// The interface through which a view reaches those who listen to its query.
+// The interface through which a view offers its states.
 
 /// A listener or a query of a stream. All methods except `remove` are called under the lock of `LiveQueries`.
 protocol LiveAudience: AnyObject, Sendable {

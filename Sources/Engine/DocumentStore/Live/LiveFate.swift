@@ -9,7 +9,7 @@ struct LiveFate: Sendable {
   /// Nil if the document does not exist.
   let document: StoredDocument?
 
-  /// What became of a document whose earlier state was in the result.
+  /// The reason why the document is not in the result any more. `old` is its state in the result.
   func departure(from old: StoredDocument) -> Departure {
     guard let document else { return .deleted(at: time) }
     return document == old ? .displaced : .changed(document)

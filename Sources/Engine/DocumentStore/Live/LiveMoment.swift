@@ -18,8 +18,8 @@ package struct LiveQueryState: Sendable {
   package var documents: LiveResults
   /// Whether this is the first state that the stream delivers of this query.
   package var isFirst: Bool
-  /// The changes since the query's previous state: removals, then additions, then modifications, each in query
-  /// order. Empty in the first state.
+  /// The changes since the query's previous state: removals, then additions, then modifications, each in
+  /// query order. Empty in the first state.
   package var changes: [LiveStreamChange]
 }
 

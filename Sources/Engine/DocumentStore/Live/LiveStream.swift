@@ -2,8 +2,8 @@
 //
 // Invariants:
 // - In each delivery, the states of all queries include the same commits. A query offers its states during a
-//   round of `LiveQueries`. They can be delivered when the round ends, and only if no query of the stream that
-//   has been shown is loading or includes later commits than the others.
+//   round of `LiveQueries`. They can be delivered when the round ends, and only if no query of the stream
+//   that has been shown is loading or includes later commits than the others.
 // - News of later rounds replace news that wait for delivery. Apart from the news of a round, a slow consumer
 //   keeps the state that it has and the latest one.
 // - The handler runs on the consumer's queue and without any lock. Two calls of the handler never overlap.
@@ -12,7 +12,8 @@
 import ByteStore
 import Libc
 
-/// Live queries of one consumer. Each delivery shows all of them after the same commit. Usable from any thread.
+/// Live queries of one consumer. Each delivery shows all of them after the same commit. Usable from any
+/// thread.
 ///
 /// Listening ends with `close()`, or when the store is closed.
 package final class LiveStream: Sendable {
@@ -30,7 +31,7 @@ package final class LiveStream: Sendable {
     var isAdvanceOffered = false
     /// Whether `LiveQueries` will end the round.
     var awaitsEnd = false
-    /// What the next delivery has.
+    /// News for the next delivery.
     var ready: [Int32: LiveStreamNews] = [:]
     var isAdvanceReady = false
     var mark = CommitMark()
@@ -53,16 +54,8 @@ package final class LiveStream: Sendable {
   private let handler: @Sendable (LiveMoment) -> Void
   let state = Locked(State())
 
-  /// Creates a stream without queries. `enqueue` puts a block on the consumer's queue. It is called under a
+  /// Creates a stream without queries. `path` is the directory of the store. `enqueue` is called under a
   /// lock, so it must not run the block.
-  package convenience init(
-    of store: DocumentStore, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-    handler: @escaping @Sendable (LiveMoment) -> Void
-  ) {
-    self.init(of: store.live, path: store.path, enqueue: enqueue, handler: handler)
-  }
-
-  /// `path` is the directory of the store.
   init(
     of live: LiveQueries, path: String,
     enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
@@ -79,8 +72,8 @@ package final class LiveStream: Sendable {
   /// Adds a query. The first delivery that has `id` has the query's whole state. An error of the query later
   /// on is delivered, and ends this query alone. The id can then be used again.
   ///
-  /// Builds missing indexes in this thread. Meanwhile, the stream delivers its other queries. Throws the errors
-  /// of the query itself, `invalidArgument` if the stream has a query with this id, and `closed`.
+  /// Builds missing indexes in this thread. Meanwhile, the stream delivers its other queries. Throws the
+  /// errors of the query itself, `invalidArgument` if the stream has a query with this id, and `closed`.
   package func listen(_ id: Int32, to query: StructuredQuery) throws(DocumentStoreError) {
     try query.check()
     guard let live = live.queries else { throw DocumentStoreError(.closed(directory: path)) }
@@ -104,8 +97,8 @@ package final class LiveStream: Sendable {
     if !state.withLock({ $0.has(target) }) { live.remove(target, target.queryID) }
   }
 
-  /// Ends listening to a query. After this method returns, no delivery contains `id`, unless the query is added
-  /// again.
+  /// Ends listening to a query. After this method returns, no delivery contains `id`, unless the query is
+  /// added again.
   ///
   /// If another thread runs the handler or is about to run it, this method waits until the handler has ended.
   /// The wait is limited to a few milliseconds, because the handler may itself wait for the caller of this
@@ -121,8 +114,8 @@ package final class LiveStream: Sendable {
     waitForHandler()
   }
 
-  /// Requests a delivery even if no query changes. Its moment includes all commits that are visible to readers
-  /// now.
+  /// Requests a delivery even if no query changes. Its moment includes all commits that are visible to
+  /// readers now.
   package func advance() { live.queries?.advance(self) }
 
   /// Ends listening to all queries. After this method returns, no delivery begins. Waits like `remove`.
@@ -213,7 +206,7 @@ package final class LiveStream: Sendable {
     state.withLock { $0.caller = nil }
   }
 
-  /// What one call of the handler gets.
+  /// The content of one call of the handler.
   struct Delivery {
     var mark: CommitMark
     var news: [Int32: (target: LiveStreamTarget, news: LiveStreamNews)]

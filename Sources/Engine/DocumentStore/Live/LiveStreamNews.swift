@@ -5,8 +5,8 @@ struct LiveStreamNews: Sendable {
   private(set) var results: LiveResults?
   /// Whether the stream has delivered no state of the query.
   private(set) var isFirst: Bool
-  /// The changes since the delivered state, by document key. Each document is in the delivered state or in the
-  /// latest one, so there are at most as many changes as documents in both.
+  /// The changes since the delivered state, by document key. Each document is in the delivered state or in
+  /// the latest one, so there are at most as many changes as documents in both.
   private(set) var changes: [[UInt8]: LiveDifference.Change] = [:]
   var failure: DocumentStoreError?
 

@@ -39,8 +39,8 @@ extension LiveStream.State {
   /// Whether a state of the query was offered.
   func isShowing(_ target: LiveStreamTarget) -> Bool { has(target) && queries[target.id]?.hasState == true }
 
-  /// Adds news of the current round. Returns true if `LiveQueries` does not know yet that the stream waits for
-  /// the end of a round.
+  /// Adds news of the current round. Returns true if `LiveQueries` does not know yet that the stream waits
+  /// for the end of a round.
   mutating func offer(_ change: (inout LiveStreamNews) -> Void, of target: LiveStreamTarget) -> Bool {
     guard has(target) else { return false }
     let isFirst = !isShowing(target)
@@ -50,7 +50,7 @@ extension LiveStream.State {
     return !awaitsEnd
   }
 
-  /// What the next call of the handler gets; nil if there is nothing to deliver.
+  /// Takes the content of the next call of the handler; nil if there is nothing to deliver.
   mutating func take() -> LiveStream.Delivery? {
     guard !isClosed, !ready.isEmpty || isAdvanceReady else { return nil }
     var news: [Int32: (target: LiveStreamTarget, news: LiveStreamNews)] = [:]

@@ -1,4 +1,4 @@
-// What became of the documents that have left a view, for streams.
+// The states of the documents that have left a view, for streams.
 
 extension LiveView {
   /// The documents whose departure has to be explained after the query has run again.

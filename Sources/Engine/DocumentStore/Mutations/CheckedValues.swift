@@ -46,7 +46,8 @@ extension StoredValue {
 }
 
 extension StoredFieldPath {
-  /// Parses the canonical text of a path. Throws `invalidArgument` if it is not canonical or exceeds the limit.
+  /// Parses the canonical text of a path. Throws `invalidArgument` if it is not canonical or exceeds the
+  /// limit.
   package init(checking text: String) throws(DocumentStoreError) {
     // In canonical text, each byte of a name can have an escape, and each name two backticks.
     guard text.utf8.count <= 4 * Self.bytesMax else { throw Self.tooLong(text.utf8.count) }

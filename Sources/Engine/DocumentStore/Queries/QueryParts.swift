@@ -8,8 +8,8 @@ package struct QueryParts: Sendable {
   package var scope: StructuredQuery.Scope
   package var filter: FilterTree?
   package var orders: [OrderBy] = []
-  /// The values may also belong to the orders that the query adds. Document names in them are references of any
-  /// database.
+  /// The values may also belong to the orders that the query adds. Document names in them are references of
+  /// any database.
   package var start: Cursor?
   package var end: Cursor?
   /// May be zero.

@@ -138,8 +138,8 @@ public struct StructuredQuery: Sendable, Equatable {
     return mirrored
   }
 
-  /// The number of matching documents that decide the result: the skipped ones and those within the limit. Nil
-  /// if there is no limit.
+  /// The number of matching documents that decide the result: the skipped ones and those within the limit.
+  /// Nil if there is no limit.
   var reach: Int? {
     switch limit {
     case .first(let count), .last(let count):

@@ -50,6 +50,17 @@ extension DocumentStore {
   package var liveOfferCount: UInt64 { live.offerCount }
 }
 
+extension LiveStream {
+  /// Creates a stream without queries. `enqueue` puts a block on the consumer's queue. It is called under a
+  /// lock, so it must not run the block.
+  package convenience init(
+    of store: DocumentStore, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    handler: @escaping @Sendable (LiveMoment) -> Void
+  ) {
+    self.init(of: store.live, path: store.path, enqueue: enqueue, handler: handler)
+  }
+}
+
 extension DocumentStore: LiveSource {
   func answer(_ query: StructuredQuery, seen: LiveResults) throws(DocumentStoreError) -> LiveAnswer {
     try run(query, checks: false) { run throws(DocumentStoreError) in try LiveAnswer(of: run, seen: seen) }

@@ -9,8 +9,9 @@ extension DocumentStore {
     try finishCommit(try beginCommit(mutations, recording: record))
   }
 
-  /// Starts a commit like `begin`. A server begins commits in one thread and finishes them in another, so that
-  /// commits share a sync without a thread for each of them. The caller must pass the result to `finishCommit`.
+  /// Starts a commit like `begin`. A server begins commits in one thread and finishes them in another, so
+  /// that commits share a sync without a thread for each of them. The caller must pass the result to
+  /// `finishCommit`.
   package func beginCommit(
     _ mutations: [Mutation], recording record: CommitRecord?, durability: StoreDurability? = nil
   ) throws(DocumentStoreError) -> OutcomeInProgress {
@@ -18,8 +19,8 @@ extension DocumentStore {
     return OutcomeInProgress(commit: try pipeline.begin(mutations, terms))
   }
 
-  /// Returns the results once the commit is durable and visible. Throws if it was refused; neither the mutations
-  /// nor the record are then written.
+  /// Returns the results once the commit is durable and visible. Throws if it was refused; neither the
+  /// mutations nor the record are then written.
   @discardableResult
   package func finishCommit(_ inProgress: OutcomeInProgress) throws(DocumentStoreError) -> CommitOutcome {
     try finished(inProgress.commit).outcome

@@ -14,9 +14,9 @@ extension StoreSnapshot {
     return found
   }
 
-  /// Calls `body` with each document of the result until `body` returns false. The documents are borrowed from
-  /// the snapshot. Returns the number of results that the query's offset has skipped. Throws `invalidArgument`
-  /// if the limit selects the last documents.
+  /// Calls `body` with each document of the result until `body` returns false. The documents are borrowed
+  /// from the snapshot. Returns the number of results that the query's offset has skipped. Throws
+  /// `invalidArgument` if the limit selects the last documents.
   @discardableResult
   package func forEach(
     _ query: StructuredQuery, _ body: (borrowing DocumentView) -> Bool
