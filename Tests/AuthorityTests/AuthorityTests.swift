@@ -63,7 +63,7 @@ import Testing
     #expect(code { () throws(DocumentStoreError) in try Authority.of(cache) } == "failedPrecondition")
   }
 
-  /// The consumer of earlier versions would keep the feed active for nobody.
+  /// The consumer of earlier versions would keep the feed active without need.
   @Test func theFeedConsumerOfEarlierVersionsIsReplaced() throws {
     let store = try DocumentStore.openInMemory()
     _ = try store.feedConsumer("__loopback__")

@@ -81,8 +81,8 @@ public final class Authority: Sendable {
 
   // MARK: Sessions
 
-  /// Opens the other end of a watch stream of a user. `documentsName` is the prefix of document names in Bloom
-  /// filters. `enqueue` runs blocks one at a time and in order, but not within its call.
+  /// Opens the other end of a watch stream of a user. `documentsName` is the prefix of document names in
+  /// Bloom filters. `enqueue` runs blocks one at a time and in order, but not within its call.
   ///
   /// `send` receives the messages in such blocks. A message that names no target has the time up to which
   /// everything was sent. `ended` is called in such a block, at most once, if the authority ends the session.

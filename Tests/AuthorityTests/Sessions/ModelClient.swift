@@ -7,7 +7,7 @@ import Harness
 import OfflineSync
 
 final class ModelClient {
-  /// What the client knows of a target; it stays when the session ends.
+  /// The client's knowledge of a target. It stays when the session ends.
   struct Target {
     let request: WatchTarget
     var documents: [DocumentPath: SnapshotVersion] = [:]

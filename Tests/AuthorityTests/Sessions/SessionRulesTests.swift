@@ -10,7 +10,7 @@ import Testing
   private let world: SessionWorld
   private let client: SessionClient
 
-  /// Everybody may ask for the rooms from 2 on, and nobody may read a room by its path.
+  /// All users may ask for the rooms from 2 on, and none may read a room by its path.
   init() throws {
     world = try SessionWorld()
     client = world.client()

@@ -19,7 +19,7 @@ package import OfflineSync
 package final class WatchSession: Sendable {
   package typealias Enqueue = @Sendable (@escaping @Sendable () -> Void) -> Void
 
-  /// What a session needs of its consumer: see `Authority.openWatchSession`.
+  /// The parameters of `Authority.openWatchSession`.
   struct Consumer: Sendable {
     var user: String?
     var documentsName: String
