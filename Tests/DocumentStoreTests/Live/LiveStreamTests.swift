@@ -83,7 +83,7 @@ import Testing
     try consumer.stream.listen(1, to: rooms())
     consumer.run()
     try store.commit([set("a", 3)])
-    try store.commit([set("c", 4), .delete(path("rooms", "b"))])
+    let deletion = try store.commit([set("c", 4), .delete(path("rooms", "b"))])
     try store.commit([set("d", 5)])
     let time = try store.commit([.delete(path("rooms", "d")), set("a", 6)])
     #expect(consumer.waitingCount == 1)
@@ -91,7 +91,7 @@ import Testing
     #expect(moments.map(\.time) == [time] && consumer.ids(1) == ["a", "c"])
     let changes = consumer.state(1)?.changes ?? []
     #expect(changes.map(\.path.id) == ["b", "c", "a"], "removals, additions, modifications")
-    #expect(changes.map(\.departure) == [.deleted, nil, nil])
+    #expect(changes.map(\.departure) == [.deleted(at: deletion), nil, nil])
     #expect(changes.last?.old?.fields["n"] == .integer(1) && changes.last?.new?.fields["n"] == .integer(6))
   }
 
@@ -120,10 +120,10 @@ import Testing
     try store.commit([set("0", 0)])
     consumer.run()
     #expect(consumer.departure(of: "c", from: 2) == .displaced)
-    try store.commit([.delete(path("rooms", "b"))])
+    let deletion = Departure.deleted(at: try store.commit([.delete(path("rooms", "b"))]))
     consumer.run()
     #expect(
-      consumer.departure(of: "b", from: 1) == .deleted && consumer.departure(of: "b", from: 2) == .deleted)
+      consumer.departure(of: "b", from: 1) == deletion && consumer.departure(of: "b", from: 2) == deletion)
   }
 
   /// The view has no spare documents left and runs its query again.
@@ -132,10 +132,10 @@ import Testing
     try store.commit((0..<60).map { set("m\($0)", Int64($0)) })
     try consumer.stream.listen(1, to: first(3))
     consumer.run()
-    try store.commit((1..<40).map { .delete(path("rooms", "m\($0)")) } + [set("m0", 1000)])
+    let time = try store.commit((1..<40).map { .delete(path("rooms", "m\($0)")) } + [set("m0", 1000)])
     consumer.run()
     #expect(consumer.ids(1) == ["m40", "m41", "m42"])
-    #expect(consumer.departure(of: "m1", from: 1) == .deleted)
+    #expect(consumer.departure(of: "m1", from: 1) == .deleted(at: time))
     let moved = try store.document(at: path("rooms", "m0"))
     #expect(consumer.departure(of: "m0", from: 1) == moved.map { .changed($0) })
   }
@@ -148,10 +148,10 @@ import Testing
     try consumer.stream.listen(2, to: rooms())
     consumer.run()
     try store.commit([set("a", 50)])
-    try store.commit([.delete(path("rooms", "a"))])
+    let deletion = Departure.deleted(at: try store.commit([.delete(path("rooms", "a"))]))
     consumer.run()
     #expect(
-      consumer.departure(of: "a", from: 1) == .deleted && consumer.departure(of: "a", from: 2) == .deleted)
+      consumer.departure(of: "a", from: 1) == deletion && consumer.departure(of: "a", from: 2) == deletion)
     try store.commit([set("b", 50)])
     try store.commit([set("b", 60)])
     consumer.run()
