@@ -177,7 +177,7 @@ struct StreamScript {
 
 @Suite struct LiveStreamModelTests {
   /// One thread: commits, listens, removals and deliveries in random order, with consumers of any speed.
-  @Test(arguments: 1...24 as ClosedRange<UInt64>)
+  @Test(arguments: 1...8 as ClosedRange<UInt64>)
   func eachMomentEqualsTheQueriesAtItsTime(seed: UInt64) throws {
     var options = DocumentStore.Options()
     options.maintenance = .manual
@@ -204,7 +204,7 @@ struct StreamScript {
     let consumers = (0..<3).map { _ in StreamConsumer(store) }
     var views = consumers.map { _ in StreamView(history) }
     let listener = try store.listen(to: script.query(), on: DispatchQueue(label: "listener")) { _ in }
-    for step in 0..<400 {
+    for step in 0..<250 {
       let number = script.rng.roll(consumers.count)
       let (stream, id) = (consumers[number].stream, Int32(script.rng.roll(6)))
       switch script.rng.roll(10) {
@@ -227,7 +227,7 @@ struct StreamScript {
       default: try commit(script.mutations())
       }
     }
-    #expect(views.map(\.moments).reduce(0, +) > 50 && views.map(\.departures).reduce(0, +) > 30)
+    #expect(views.map(\.moments).reduce(0, +) > 30 && views.map(\.departures).reduce(0, +) > 15)
     for (consumer, view) in zip(consumers, views) {
       consumer.stream.advance()
       var view = view
@@ -240,7 +240,7 @@ struct StreamScript {
 
   /// Several threads commit, while the consumers' queues deliver. The moments are compared afterwards, when the
   /// order of the commits is known.
-  @Test(.timeLimit(.minutes(3)), arguments: [1, 2, 3] as [UInt64])
+  @Test(.timeLimit(.minutes(3)), arguments: [1, 2] as [UInt64])
   func momentsAreConsistentWhileThreadsCommit(seed: UInt64) throws {
     let store = try SimulatedStore().store
     var script = StreamScript(rng: SeededRNG(seed: seed))
@@ -261,7 +261,7 @@ struct StreamScript {
     let commits = Locked<[(time: StoredTimestamp, mutations: [Mutation])]>([])
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
       var script = StreamScript(rng: SeededRNG(seed: seed * 100 + UInt64(thread)))
-      for _ in 0..<150 {
+      for _ in 0..<100 {
         let mutations = script.mutations()
         guard let time = try? store.commit(mutations) else { continue }
         commits.withLock { $0.append((time, mutations)) }
@@ -284,7 +284,7 @@ struct StreamScript {
       Issue.record("seed \(seed), moment \(number) of \(seen.count): \(problem)")
       return
     }
-    #expect(commits.withLock { $0.count } == 600 && seen.last?.time == state.time && seen.count > 1)
+    #expect(commits.withLock { $0.count } == 400 && seen.last?.time == state.time && seen.count > 1)
     stream.close()
   }
 }
