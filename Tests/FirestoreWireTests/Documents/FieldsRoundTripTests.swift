@@ -64,6 +64,23 @@ struct FieldsRoundTripTests {
     }
   }
 
+  @Test func aCommitGivesShapesToTheFieldsOfAMessage() throws {
+    let directory = TemporaryDirectory()
+    let store = try DocumentStore.open(directory.path)
+    let encoder = store.fieldsEncoder
+    let (path, fields) = (try DocumentPath(["c", "d"]), StoredMap([("a", .integer(1)), ("b", .null)]))
+    let message = PlainProtobuf.fields(fields)
+    for _ in 0..<3 {
+      let read = try FieldsCoding.read(protobuf: message, DocumentReading(encoder: encoder))
+      try store.commit([.set(path, read, precondition: .none)])
+      #expect(try store.document(at: path)?.fields == fields)
+    }
+    #expect(encoder.shapes.version == 1)
+    let known = try FieldsCoding.read(protobuf: message, DocumentReading(encoder: encoder))
+    #expect(known.record?.lacksShapes == false)
+    try store.close()
+  }
+
   @Test func aPendingTimeIsNullForOthers() throws {
     let pending = StoredValue.pendingTimestamp(.epoch, previous: .string("before"))
     let fields = StoredMap([("t", pending), ("x", .array([.map(StoredMap([("t", pending)]))]))])

@@ -65,7 +65,7 @@ struct ReaderAgreementTests {
     let rest = Array(bytes.dropFirst())
     let reader = ProtobufRecordReader(rest.rawSpan)
     return try? FieldsEncoder.withoutStore.encode { writer, map throws(GivesUp) in
-      guard reader.fields(behind: 0x12, into: &writer, map) == rest.count else { throw GivesUp() }
+      guard reader.fields(behind: 0x12, of: map, into: &writer) == rest.count else { throw GivesUp() }
     }
   }
 }

@@ -22,8 +22,8 @@ package struct FieldsEncoder: Sendable {
   /// each update of a document may have others.
   package var forPatches: FieldsEncoder { withoutNewShapes }
 
-  /// The encoder that uses the shapes there are and creates none. For fields whose write may be refused: their
-  /// maps get new shapes only in a commit.
+  /// The encoder that uses the shapes there are and creates none. For fields whose write may be refused:
+  /// their maps get new shapes only in a commit.
   package var withoutNewShapes: FieldsEncoder { FieldsEncoder(shapes, admitsShapes: false) }
 
   /// The encoder for fields that belong to no store. Their maps contain their names.

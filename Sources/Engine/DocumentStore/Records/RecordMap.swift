@@ -12,7 +12,8 @@ final class CheckedRecord: Sendable {
   /// Firestore's size of the fields, without the path and the constant per document, if the fields are known
   /// to be within the limits of documents. Nil for records that were read.
   let checkedSize: Int?
-  /// Whether a map contains its names because its encoder could not give it a shape. A commit may give it one.
+  /// Whether a map contains its names because its encoder could not give it a shape. A commit may give it
+  /// one.
   let lacksShapes: Bool
 
   init(_ bytes: [UInt8], _ shapes: ShapeTable) throws(RecordError) {

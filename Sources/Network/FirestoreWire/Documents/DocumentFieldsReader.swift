@@ -19,7 +19,7 @@ package enum DocumentFieldsReader {
     let documents = reader.documents
     let rest = reader.rest
     if tag.rawValue < 0x80,
-      let (fields, byteCount) = record(rest, behind: UInt8(tag.rawValue), documents.encoder)
+      let (fields, byteCount) = record(rest, behind: UInt8(tag.rawValue), with: documents.encoder)
     {
       reader.skip(bytes: byteCount)
       return fields
@@ -31,13 +31,13 @@ package enum DocumentFieldsReader {
   }
 
   private static func record(
-    _ bytes: RawSpan, behind tag: UInt8, _ encoder: FieldsEncoder
+    _ bytes: RawSpan, behind tag: UInt8, with encoder: FieldsEncoder
   ) -> (StoredMap, byteCount: Int)? {
     let records = ProtobufRecordReader(bytes)
     var end = 0
     do throws(GivesUp) {
       let fields = try encoder.encode(kind: records.kind(behind: tag)) { writer, map throws(GivesUp) in
-        guard let byteCount = records.fields(behind: tag, into: &writer, map) else { throw GivesUp() }
+        guard let byteCount = records.fields(behind: tag, of: map, into: &writer) else { throw GivesUp() }
         end = byteCount
       }
       return fields.map { ($0, end) }
@@ -53,7 +53,7 @@ package enum DocumentFieldsReader {
     do throws(GivesUp) {
       let fields = try documents.encoder.encode { writer, map throws(GivesUp) in
         do throws(WireError) {
-          try JSONRecordReader.fields(&records, into: &writer, map, depth: 0)
+          try JSONRecordReader.fields(&records, of: map, into: &writer, depth: 0)
         } catch {
           throw GivesUp()
         }

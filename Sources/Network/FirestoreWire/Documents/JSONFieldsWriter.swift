@@ -80,7 +80,7 @@ enum JSONFieldsWriter {
       _ = value.withBytes { writer.base64([UInt8](copying: $0)) }
     case .reference:
       writer.key("referenceValue")
-      isWhole = value.withReference { writer.string(utf8: name($0, $1, $2).rawSpan) } != nil
+      isWhole = value.withReference { writer.string(utf8: name($0, $1, path: $2).rawSpan) } != nil
     case .geoPoint:
       if let (latitude, longitude) = value.geoPoint {
         writeGeoPoint(latitude: latitude, longitude: longitude, to: &writer)
@@ -106,7 +106,7 @@ enum JSONFieldsWriter {
     return isWhole
   }
 
-  private static func name(_ project: RawSpan, _ database: RawSpan, _ path: RawSpan) -> [UInt8] {
+  private static func name(_ project: RawSpan, _ database: RawSpan, path: RawSpan) -> [UInt8] {
     var name: [UInt8] = []
     name.append(utf8: "projects/")
     name.append(copying: project)

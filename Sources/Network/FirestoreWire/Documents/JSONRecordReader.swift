@@ -1,7 +1,7 @@
 // Reads fields from JSON straight into a record: the usual case, without a tree of values.
 //
-// Every error means that the reader gives up, and JSONValueReader reads the same text again. That reader finds
-// the error, and reads what this one does not: vectors, and values with more than one content.
+// Every error means that the reader gives up, and JSONValueReader reads the same text again. That reader
+// finds the error, and reads what this one does not: vectors, and values with more than one content.
 
 import ByteStore
 import DocumentStore
@@ -11,7 +11,7 @@ enum JSONRecordReader {
 
   /// Reads an object with the fields of a map. `depth` is the number of maps and arrays around the values.
   static func fields(
-    _ reader: inout JSONReader, into writer: inout RecordWriter, _ map: RecordWriter.OpenMap, depth: Int
+    _ reader: inout JSONReader, of map: RecordWriter.OpenMap, into writer: inout RecordWriter, depth: Int
   ) throws(WireError) {
     var key = try reader.beginObject()
     while let name = key {
@@ -59,7 +59,7 @@ enum JSONRecordReader {
     if let key = try reader.beginObject() {
       guard key == "fields" else { throw unusual }
       // A vector has a field with a reserved name, which violates the limits of a record.
-      try fields(&reader, into: &writer, map, depth: depth + 1)
+      try fields(&reader, of: map, into: &writer, depth: depth + 1)
       guard try reader.nextKey() == nil else { throw unusual }
     }
     writer.end(map)

@@ -26,11 +26,13 @@ struct ProtobufRecordReader: ~Escapable {
   /// Reads entries of a map: the first one behind its tag, and those that follow with this tag. Returns the
   /// number of bytes. Nil if the bytes are unusual, or break a rule.
   func fields(
-    behind tag: UInt8, into writer: inout RecordWriter, _ map: RecordWriter.OpenMap
+    behind tag: UInt8, of map: RecordWriter.OpenMap, into writer: inout RecordWriter
   ) -> Int? {
     var offset = 0
     while true {
-      guard let end = entry(offset, before: bytes.byteCount, into: &writer, map, depth: 0) else { return nil }
+      guard let end = entry(offset, before: bytes.byteCount, of: map, into: &writer, depth: 0) else {
+        return nil
+      }
       offset = end
       guard offset < bytes.byteCount, bytes.byte(offset) == tag else { return offset }
       offset &+= 1
@@ -49,7 +51,7 @@ struct ProtobufRecordReader: ~Escapable {
   /// Reads an entry of a map whose size is at `offset`. Returns the end of the entry.
   @inline(__always)
   private func entry(
-    _ offset: Int, before end: Int, into writer: inout RecordWriter, _ map: RecordWriter.OpenMap, depth: Int
+    _ offset: Int, before end: Int, of map: RecordWriter.OpenMap, into writer: inout RecordWriter, depth: Int
   ) -> Int? {
     guard let entry = bytes.sized(offset, before: end), !entry.isEmpty,
       bytes.byte(entry.lowerBound) == Tag.entryName,
@@ -75,7 +77,7 @@ struct ProtobufRecordReader: ~Escapable {
     var offset = range.lowerBound
     while offset < range.upperBound {
       guard bytes.byte(offset) == Tag.mapEntry,
-        let end = entry(offset &+ 1, before: range.upperBound, into: &writer, map, depth: depth &+ 1)
+        let end = entry(offset &+ 1, before: range.upperBound, of: map, into: &writer, depth: depth &+ 1)
       else { return false }
       offset = end
     }

@@ -2,8 +2,8 @@
 
 import DocumentStore
 
-/// Keeps count of the values that are read, so that a message does not become far more memory than the largest
-/// document, and refuses what no document can contain.
+/// Keeps count of the values that are read, so that a message does not become far more memory than the
+/// largest document, and refuses what no document can contain.
 struct ValueBudget {
   static let depthMax = 20
   static let valueBytesMax = (1 << 20) - 89

@@ -21,9 +21,9 @@ package struct ValueRules: Hashable, Sendable {
 
 /// How the documents in a message are read: by which rules, and with the shapes of which store.
 ///
-/// The fields of a document become a record with the shapes of the store, so the commit of the document copies
-/// its bytes. Reading creates no shapes, because a request may still be refused. A map whose names have no shape
-/// yet gets one in the commit.
+/// The fields of a document become a record with the shapes of the store, so the commit of the document
+/// copies its bytes. Reading creates no shapes, because a request may still be refused. A map whose names
+/// have no shape yet gets one in the commit.
 package struct DocumentReading: Sendable {
   /// For requests, without a store.
   package static let standard = DocumentReading()

@@ -141,10 +141,11 @@ extension Wire.StructuredQuery.FieldFilter.Operator {
 }
 
 extension DocumentPath {
-  /// Filters that only the documents below this one satisfy. In the order of names, they follow this document,
-  /// and precede every other document that follows it.
+  /// Filters that only the documents below this one satisfy. In the order of names, they follow this
+  /// document, and precede every other document that follows it.
   var descendantFilters: [FilterTree] {
-    // No id lies between an id and the same id with a zero byte. Numeric ids are in the order of their numbers.
+    // No id lies between an id and the same id with a zero byte. Numeric ids are in the order of their
+    // numbers.
     var next = segments
     next[next.count - 1] = successor(of: id)
     return [

@@ -19,7 +19,7 @@ extension DatabaseName {
       target.readTime = Self.time(version)
       response.responseType = .targetChange(target)
     case .document(let path, let document?, let updated, let removed):
-      response.responseType = self.response(path, document, updated, removed: removed)
+      response.responseType = self.response(path, document, updated: updated, removed: removed)
     case .document(let path, nil, _, let removed):
       var remove = Wire.DocumentRemove()
       remove.document = name(of: path)
@@ -37,7 +37,7 @@ extension DatabaseName {
   }
 
   private func response(
-    _ path: DocumentPath, _ document: RemoteDocument, _ updated: [TargetID], removed: [TargetID]
+    _ path: DocumentPath, _ document: RemoteDocument, updated: [TargetID], removed: [TargetID]
   ) -> Wire.ListenResponse.ResponseType {
     guard document.fields != nil else {
       var delete = Wire.DocumentDelete()

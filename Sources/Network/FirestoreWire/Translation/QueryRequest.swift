@@ -29,7 +29,8 @@ extension DatabaseName {
     }
     var parts = QueryParts(try scope(of: wire.from, in: parent))
     parts.orders = try OrderBy.orders(wire.orderBy)
-    try QueryRules.check(parts.scope, wire.where?.fieldFilterCount ?? 0, parts.orders)
+    try QueryRules.check(
+      parts.scope, filters: wire.where?.fieldFilterCount ?? 0, orders: parts.orders)
     var filters: [FilterTree] = []
     if let filter = wire.where { filters.append(try FilterReader(database: self).tree(filter)) }
     if let filter = FilterTree.all(filters).simplified { try QueryRules.check(filter) }
@@ -76,8 +77,8 @@ extension DatabaseName {
     }
   }
 
-  /// Reads a cursor, whose values belong to the first orders of the query. A cursor without values lies before
-  /// or after all documents, and is left out.
+  /// Reads a cursor, whose values belong to the first orders of the query. A cursor without values lies
+  /// before or after all documents, and is left out.
   private func cursor(_ wire: Wire.Cursor?, _ orders: [OrderBy]) throws(RemoteError) -> Cursor? {
     guard let wire, !wire.values.isEmpty else { return nil }
     guard wire.values.count <= orders.count else { throw .invalid("Cursor has too many values.") }

@@ -1,5 +1,5 @@
-// Firestore's rules for the filters and orders of a query, with the sentences in which a server refuses a query
-// that breaks one.
+// Firestore's rules for the filters and orders of a query, with the sentences in which a server refuses a
+// query that breaks one.
 
 import DocumentStore
 import OfflineSync
@@ -57,7 +57,7 @@ enum QueryRules {
 
   /// Checks the total number of parts, before anything is computed from them.
   static func check(
-    _ scope: StructuredQuery.Scope, _ filters: Int, _ orders: [OrderBy]
+    _ scope: StructuredQuery.Scope, filters: Int, orders: [OrderBy]
   ) throws(RemoteError) {
     var ancestors = 0
     if case .collection(let path) = scope { ancestors = path.segments.count - 1 }

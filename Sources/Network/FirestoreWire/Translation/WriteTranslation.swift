@@ -12,7 +12,7 @@ extension DatabaseName {
     switch write.operation {
     case nil: throw .invalid("empty write operation")
     case .update(let document):
-      return try update(document, write, precondition)
+      return try update(document, write, precondition: precondition)
     case .delete(let name):
       try Self.checkNothingElse(write, action: "delete")
       return .delete(try path(of: name), precondition: precondition)
@@ -32,7 +32,7 @@ extension DatabaseName {
   }
 
   private func update(
-    _ document: Wire.Document, _ write: Wire.Write, _ precondition: Precondition
+    _ document: Wire.Document, _ write: Wire.Write, precondition: Precondition
   ) throws(RemoteError) -> Mutation {
     let path = try path(of: document.name)
     let transforms = try FieldTransform.list(write.updateTransforms)
