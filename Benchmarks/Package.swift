@@ -27,6 +27,12 @@ let peers = [
   Peer(module: "CRocksDB", header: "rocksdb/c.h", package: "librocksdb-dev", condition: "ROCKSDB"),
 ].filter(\.isInstalled)
 
+// protobuf-c needs descriptors of the messages, which are a module of C.
+let protobufC = Peer(
+  module: "CDocumentMessages", header: "protobuf-c/protobuf-c.h", package: "libprotobuf-c-dev",
+  condition: "PROTOBUFC")
+let codecPeers: [Peer] = protobufC.isInstalled ? [protobufC] : []
+
 let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("ExistentialAny"),
@@ -48,6 +54,7 @@ let package = Package(
         .product(name: "DocumentStore", package: "Dugout"),
         .product(name: "ObjectStore", package: "Dugout"),
         .product(name: "OfflineSync", package: "Dugout"),
+        .product(name: "FirestoreWire", package: "Dugout"),
         .product(name: "ByteStore", package: "Dugout"),
         .product(name: "FirebaseFirestore", package: "Dugout"),
         .product(name: "Ballcap", package: "Dugout"),
@@ -56,8 +63,8 @@ let package = Package(
         .target(name: "InstructionCounts"),
         .target(name: "BenchmarkReports"),
         .target(name: "CLZ4Limit"),
-      ] + peers.map { .target(name: $0.module) },
-      swiftSettings: settings + peers.map { .define($0.condition) }),
+      ] + (peers + codecPeers).map { .target(name: $0.module) },
+      swiftSettings: settings + (peers + codecPeers).map { .define($0.condition) }),
     // The program whose instructions `benchmarks --instructions` counts. It is separate, because valgrind
     // cannot run a program whose main thread waits in Dispatch.
     .executableTarget(
@@ -80,6 +87,7 @@ let package = Package(
     .target(name: "InstructionCounts", swiftSettings: settings),
     .target(name: "BenchmarkReports", swiftSettings: settings),
   ] + [.systemLibrary(name: "CLZ4Limit", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])])]
-    + peers.map { .systemLibrary(name: $0.module, providers: [.apt([$0.package])]) },
+    + peers.map { .systemLibrary(name: $0.module, providers: [.apt([$0.package])]) }
+    + codecPeers.map { .target(name: $0.module, linkerSettings: [.linkedLibrary("protobuf-c")]) },
   swiftLanguageModes: [.v6]
 )

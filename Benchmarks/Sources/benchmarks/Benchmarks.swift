@@ -40,6 +40,10 @@ struct Benchmarks {
         return 0
       }
       if options.countsInstructions { return try InstructionRun.run(options) }
+      if let rows = options.rows {
+        try RowGroups.run(rows, options)
+        return 0
+      }
       if !options.storedFiles.isEmpty {
         try StoredReport.make(options)
         return 0

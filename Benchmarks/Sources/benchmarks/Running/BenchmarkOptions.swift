@@ -24,6 +24,8 @@ struct BenchmarkOptions: Sendable {
   var countsInstructions = false
   /// Writes the counted instructions as the pins.
   var pinsInstructions = false
+  /// The group of rows to measure instead of the workloads.
+  var rows: String?
   var wantsHelp = false
 
   static let help = """
@@ -32,6 +34,7 @@ struct BenchmarkOptions: Sendable {
                       [--scale 10000,100000,1000000,5000000]
            benchmarks --from FILE[,FILE] [--json FILE] [--report DIR] [--chart FILE]
            benchmarks --instructions [--pin] [--directory DIR]
+           benchmarks --rows wire [--runs 5] [--directory DIR]
 
     --only       the workloads below, by name; a range such as W5-W9 is all of them
     --documents  how many documents the stores hold (the goals are meant for 1000000)
@@ -49,6 +52,8 @@ struct BenchmarkOptions: Sendable {
 
     --instructions  counts the instructions of the hot paths, and fails if they are more than the pinned ones
     --pin           pins the counted instructions
+
+    --rows       measures a group of rows instead of the workloads, and prints its tables: wire
 
     """
 
@@ -81,6 +86,7 @@ struct BenchmarkOptions: Sendable {
       case "--directory": directory = try value(of: word)
       case "--instructions": countsInstructions = true
       case "--pin": pinsInstructions = true
+      case "--rows": rows = try value(of: word)
       case "--help", "-h": wantsHelp = true
       default: throw BenchmarkFailure("there is no option \(word); --help lists them")
       }

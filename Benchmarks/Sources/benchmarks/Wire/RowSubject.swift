@@ -1,0 +1,35 @@
+// The parts of a group of rows, and the subjects that each part compares.
+
+/// A part of a row group: one operation, done in several ways.
+struct RowPart {
+  /// The operation, and what one call of it works on.
+  var title: String
+  /// In the order of the table. The first one is the one that all others are divided by.
+  var subjects: [RowSubject]
+  /// Ratios to the first subject that should not be exceeded.
+  var goals: [RowGoal] = []
+}
+
+/// One way to do the operation of a part.
+struct RowSubject {
+  var name: String
+  /// The unit of the result, in which lower is better.
+  var unit = "ns"
+  /// Runs one round, and returns the cost of one call.
+  var round: () throws -> Double
+}
+
+/// A ratio to the first subject that another subject should not exceed.
+struct RowGoal {
+  var subject: String
+  var ratioMax: Double
+}
+
+/// A group of rows, which `--rows` runs.
+protocol RowGroup: SendableMetatype {
+  /// The name for `--rows`.
+  static var name: String { get }
+  static var title: String { get }
+  /// Makes the parts. `directory` is empty, and is removed after the run.
+  static func parts(_ options: BenchmarkOptions, in directory: String) throws -> [RowPart]
+}
