@@ -43,8 +43,7 @@ extension CallContext {
   private static let readCount = 100
 
   func getDocument(_ request: Wire.GetDocumentRequest) throws(RemoteError) -> Wire.Document {
-    let database = try directory.database(try DatabaseName.database(of: request.name))
-    let path = try database.name.path(of: request.name)
+    let (database, path) = try document(request.name)
     let mask = try FieldMask(of: request.mask)
     try database.authority.checkRead(StructuredQuery(.document(path)), as: user)
     return try reading(database, ReadSelector(request.consistencySelector)) { view throws(RemoteError) in

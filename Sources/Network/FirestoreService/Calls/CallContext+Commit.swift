@@ -13,7 +13,7 @@ extension CallContext {
       return try commit(mutations, in: request.transaction, database)
     }
     guard !mutations.isEmpty else { return try database.emptyCommit() }
-    return database.response(try database.authority.commit(mutations, as: user))
+    return database.response(try database.commit(mutations, as: user))
   }
 
   private func commit(

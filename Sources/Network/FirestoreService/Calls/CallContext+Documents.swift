@@ -28,6 +28,9 @@ extension CallContext {
     }
     let collection = try database.collection(request.collectionId, below: request.parent)
     let id = request.documentId.isEmpty ? RandomName.make(options.random) : request.documentId
+    guard id != ".", id != ".." else {
+      throw RemoteError(.invalidArgument, "Resource id \"\(id)\" is invalid because it is reserved.")
+    }
     guard !id.utf8.contains(UInt8(ascii: "/")) else {
       throw RemoteError(
         .invalidArgument, "Resource id \"\(id.prefix(200))\" is invalid because it contains \"/\".")
@@ -44,7 +47,7 @@ extension CallContext {
 
   func updateDocument(_ request: Wire.UpdateDocumentRequest) throws(RemoteError) -> Wire.Document {
     let document = request.document ?? Wire.Document()
-    let database = try directory.database(try DatabaseName.database(of: document.name))
+    let database = try self.document(document.name).database
     let mask = try FieldMask(of: request.mask)
     var write = Wire.Write()
     write.operation = .update(document)
@@ -54,11 +57,11 @@ extension CallContext {
   }
 
   func deleteDocument(_ request: Wire.DeleteDocumentRequest) throws(RemoteError) -> EmptyResponse {
-    let database = try directory.database(try DatabaseName.database(of: request.name))
+    let database = try document(request.name).database
     var write = Wire.Write()
     write.operation = .delete(request.name)
     write.currentDocument = request.currentDocument
-    _ = try database.authority.commit([try database.name.mutation(write)], as: user)
+    _ = try database.commit([try database.name.mutation(write)], as: user)
     return EmptyResponse()
   }
 

@@ -24,9 +24,24 @@ extension CallContext {
         guard try send(response) else { return }
       }
       var results = QueryResults(view.readTime)
+      results.skippedCount = query.query.offset
       try view.forEach(query.query) { results.add(database.document($0, query.mask), send) }
+      if results.isEmpty { results.skippedCount = try skippedCount(query.query, view) }
       try results.finish(send)
     }
+  }
+
+  /// The number of results that the offset skips if no result is behind them.
+  private func skippedCount(_ query: StructuredQuery, _ view: ReadView) throws(RemoteError) -> Int {
+    guard query.offset > 0, query.limit != .first(0) else { return 0 }
+    let skipped: StructuredQuery
+    do throws(DocumentStoreError) {
+      skipped = try query.skipping(0).limited(to: .first(query.offset))
+    } catch {
+      throw RemoteError(error)
+    }
+    guard case .integer(let count)? = try view.aggregate([.count], over: skipped).first else { return 0 }
+    return Int(clamping: count)
   }
 
   func runAggregationQuery(
@@ -38,6 +53,13 @@ extension CallContext {
       throw RemoteError(.invalidArgument, "Only structured aggregation queries are supported.")
     }
     let query = try database.name.aggregation(message, parent: request.parent)
+    if let select = message.structuredQuery?.select, select.fields.allSatisfy({ $0.fieldPath == "__name__" }),
+      query.aggregates.contains(where: { $0 != .count })
+    {
+      throw RemoteError(
+        .invalidArgument,
+        "Aggregation over non-key properties is not supported for base query that only returns keys.")
+    }
     try database.authority.checkRead(query.query, as: user)
     try reading(database, ReadSelector(request.consistencySelector)) { view throws(RemoteError) in
       if !view.newTransaction.isEmpty {
@@ -59,6 +81,9 @@ private struct QueryResults {
   typealias Send = (Wire.RunQueryResponse) throws(RemoteError) -> Bool
 
   private let readTime: Wire.Timestamp
+  /// The number of results before the first one.
+  var skippedCount = 0
+  private(set) var isEmpty = true
   private var last: Wire.RunQueryResponse
   private var isStopped = false
   private var failure: RemoteError?
@@ -71,15 +96,18 @@ private struct QueryResults {
 
   /// Adds a result. Returns false if no more are wanted.
   mutating func add(_ document: Wire.Document, _ send: Send) -> Bool {
-    if last.document != nil { sendLast(send) }
+    if !isEmpty { sendLast(send) }
     last = Wire.RunQueryResponse()
     last.readTime = readTime
     last.document = document
+    if isEmpty { last.skippedResults = Int32(clamping: skippedCount) }
+    isEmpty = false
     return !isStopped
   }
 
   mutating func finish(_ send: Send) throws(RemoteError) {
     last.done = true
+    if isEmpty { last.skippedResults = Int32(clamping: skippedCount) }
     if !isStopped { sendLast(send) }
     if let failure { throw failure }
   }

@@ -1,6 +1,7 @@
 // What the calls of a service share.
 
 internal import Authority
+internal import DocumentStore
 internal import FirestoreWire
 internal import OfflineSync
 
@@ -15,6 +16,15 @@ struct CallContext: Sendable {
 
   var owner: TransactionTable.Owner {
     TransactionTable.Owner(user: metadata.user, connection: metadata.connection)
+  }
+
+  /// The database and the path in the name of a document.
+  func document(_ name: String) throws(RemoteError) -> (database: ServedDatabase, path: DocumentPath) {
+    let parts: ResourceName
+    do throws(WireError) { parts = try ResourceName(name, as: .document) } catch { throw RemoteError(error) }
+    let database = try directory.database(
+      DatabaseName(projectID: parts.projectID, databaseID: parts.databaseID))
+    return (database, DocumentPath(unchecked: parts.segments))
   }
 
   /// The database with a name, as in `projects/p/databases/d`.

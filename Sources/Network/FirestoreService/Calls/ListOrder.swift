@@ -15,6 +15,14 @@ enum ListOrder {
       guard let order = order(clause) else {
         throw RemoteError(.invalidArgument, "Invalid order by clause \"\(text)\".")
       }
+      guard orders.last?.field != .documentID else {
+        throw RemoteError(
+          .invalidArgument, "order by clause cannot contain more fields after the key")
+      }
+      guard !orders.contains(where: { $0.field == order.field }) else {
+        throw RemoteError(
+          .invalidArgument, "order by clause cannot contain duplicate fields \(order.field)")
+      }
       orders.append(order)
     }
     return orders

@@ -17,7 +17,7 @@ extension ServedDatabase {
   ) {
     do throws(RemoteError) {
       guard !authority.life.isNamed(in: mutations) else {
-        return done(.success(try authority.commit(mutations, as: user)))
+        return done(.success(try commit(mutations, as: user)))
       }
       try authority.checkWrite(mutations, as: user)
     } catch {
@@ -25,7 +25,7 @@ extension ServedDatabase {
     }
     authority.backend.commit(BackendCommit(mutations)) { [self] outcome in
       authority.tellTime()
-      done(outcome.map(committed))
+      done(outcome.map(committed).mapError { named($0, of: mutations) })
     }
   }
 
@@ -48,7 +48,20 @@ extension ServedDatabase {
       }
     }
     defer { authority.tellTime() }
-    return try transaction.commit(stored, recording: nil)
+    do throws(RemoteError) {
+      return try transaction.commit(stored, recording: nil)
+    } catch {
+      throw named(error, of: mutations)
+    }
+  }
+
+  /// Commits, and returns when the commit is durable and visible.
+  func commit(_ mutations: [Mutation], as user: String?) throws(RemoteError) -> Committed {
+    do throws(RemoteError) {
+      return try authority.commit(mutations, as: user)
+    } catch {
+      throw named(error, of: mutations)
+    }
   }
 
   func committed(_ outcome: CommitOutcome) -> Committed {

@@ -85,7 +85,8 @@ private struct RESTPlace {
   init(_ name: String) throws(RemoteError) {
     let segments = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard segments.count > Self.depth, let end = segments.last else { throw RESTTarget.notFound }
-    isDocument = (segments.count - Self.depth) % 2 == 0
+    // A name with an empty segment is wrong; the error is the one for a document.
+    isDocument = (segments.count - Self.depth) % 2 == 0 || segments.contains(where: \.isEmpty)
     last = String(Substring(end))
     parent = String(Substring(name.utf8.dropLast(end.count + 1)))
   }
