@@ -3,14 +3,15 @@
 
 /// A kind of difference that is meant.
 package enum KnownDifference: String, CaseIterable, Sendable {
-  /// The emulator names a document in its own terms in the error of a precondition; we name it as Firestore
-  /// does.
+  /// The emulator names a document in its own terms in the error of a precondition.
   case preconditionText
-  /// The emulator refuses a message that it cannot decode with one sentence; we say what is wrong with it.
-  case undecodableText
-  /// The emulator refuses unknown fields, which newer clients may send.
-  case unknownField
-  /// The emulator's answer to an empty commit has no time.
+  /// The emulator refuses messages that it cannot decode with one sentence, and unknown fields, too.
+  case undecodable, unknownField
+  /// The emulator quotes the name of a reserved field in some errors, and ends some with a dot.
+  case reservedFieldText
+  /// The emulator has another text for a read time that is too old.
+  case readTimeText
+  /// The emulator's answer to a commit without writes has no time.
   case emptyCommitTime
   /// The emulator does not tell how many documents an offset has skipped.
   case skippedResults
@@ -18,33 +19,66 @@ package enum KnownDifference: String, CaseIterable, Sendable {
   case aggregationDone
   /// The emulator fails with UNKNOWN.
   case emulatorFails
-  /// The emulator takes a page token of another list.
-  case foreignPageToken
+  /// The emulator does not check the size of a page that includes missing documents.
+  case sizeOfMissingPage
+  /// The emulator lists no documents by descending names.
+  case descendingNames
+  /// The emulator gives a token although no page follows.
+  case tokenOfEmptyPage
+  /// The emulator transforms `__name__`.
+  case nameTransform
+  /// The emulator does not check fields that are not in the mask of a write.
+  case fieldOutsideMask
+  /// A request with several errors is refused with another one of them.
+  case otherError
 
-  /// Finds the kind of a difference; nil if it is not meant.
+  /// Finds the kind of a difference; nil if it is not meant, or if it is one of errors.
   static func of(_ step: RESTStep, _ ours: RESTReply, _ theirs: RESTReply) -> KnownDifference? {
     allCases.first { $0.explains(step, ours, theirs) }
   }
 
   private func explains(_ step: RESTStep, _ ours: RESTReply, _ theirs: RESTReply) -> Bool {
+    let isRefusedByUsOnly = ours.status == 400 && !theirs.isError
     switch self {
     case .preconditionText:
       return ours.status == theirs.status
-        && (theirs.message.hasPrefix("no entity to update: ")
-          || theirs.message.hasPrefix("entity already exists: ")
-          || theirs.message.hasPrefix("the stored version "))
-    case .undecodableText:
-      return ours.status == 400 && theirs.status == 400 && theirs.message == Self.undecodable
+        && (Self.isPrecondition(theirs.message)
+          || theirs.body["status"]?.elements.contains { Self.isPrecondition($0["message"]?.text ?? "") } ?? false)
+    case .undecodable:
+      return ours.status == 400 && theirs.status == 400 && theirs.message == Self.undecodableText
     case .unknownField:
-      return step.body.contains("\"unknown\"") && theirs.message == Self.undecodable
+      return step.mayHaveUnknownFields && !ours.isError && theirs.message == Self.undecodableText
+    case .reservedFieldText:
+      return [ours.message, theirs.message].allSatisfy {
+        $0.hasPrefix("field name ") && $0.contains("is reserved")
+      }
+    case .readTimeText:
+      return [ours.message, theirs.message].allSatisfy { $0.hasPrefix("The requested 'read_time' is too old") }
     case .emptyCommitTime:
       return step.path.hasSuffix(":commit") && !ours.isError && theirs.body == .object([:])
-    case .emulatorFails: return theirs.status == 500
-    case .skippedResults, .aggregationDone, .foreignPageToken: return false
+    case .emulatorFails: return theirs.status == 500 || theirs.status == 0
+    case .sizeOfMissingPage:
+      return isRefusedByUsOnly && step.parameters.contains { $0.key == "showMissing" }
+    case .descendingNames:
+      return !ours.isError && theirs.message == "Firestore does not support descending key scans"
+    case .tokenOfEmptyPage:
+      return !ours.isError && !theirs.isError && ours.body["nextPageToken"] == nil
+        && theirs.body["nextPageToken"] != nil
+    case .nameTransform:
+      return isRefusedByUsOnly && ours.message == "Invalid reserved name in field path __name__"
+    case .fieldOutsideMask:
+      return isRefusedByUsOnly && step.description.contains("pdateMask")
+    case .skippedResults, .aggregationDone, .otherError: return false
     }
   }
 
-  private static let undecodable = "Payload isn't valid for request."
+  private static let undecodableText = "Payload isn't valid for request."
+
+  static func isPrecondition(_ message: String) -> Bool {
+    ["no entity to update: ", "entity already exists: ", "the stored version "].contains {
+      message.hasPrefix($0)
+    }
+  }
 
   /// Removes the parts of answers that differ in a way that is meant, and returns the kinds that it found.
   static func remove(from ours: inout RESTReply, _ theirs: inout RESTReply) -> Set<KnownDifference> {

@@ -115,7 +115,9 @@ package struct RESTScript: Sendable {
       "{bad", "[]", "1", #"{"writes":{}}"#, #"{"writes":[{"delete":"x","verify":"y"}]}"#, #"{"documents":1}"#,
       #"{"structuredQuery":[]}"#, #"{"options":{"readOnly":{},"readWrite":{}}}"#, #"{"unknown":1}"#, "",
     ])
-    steps.append(step("POST", place, body))
+    var invalid = step("POST", place, body)
+    invalid.mayHaveUnknownFields = true
+    steps.append(invalid)
   }
 
   // MARK: Reads

@@ -12,6 +12,8 @@ package struct RESTStep: Sendable, CustomStringConvertible {
   package var body: String
   /// The symbols that the answer defines, and the names of the members that have their values.
   package var captures: [(symbol: String, member: String)] = []
+  /// Whether the body may have fields that the protocol does not have.
+  package var mayHaveUnknownFields = false
 
   package init(_ method: String, _ path: String, _ body: String = "") {
     self.method = method

@@ -18,9 +18,6 @@ struct EmulatorClient {
   private let json: EmulatorJSON
   private let session: URLSession
 
-  /// The address of the emulator; nil if none is configured.
-  static var host: String? { ProcessInfo.processInfo.environment["FIRESTORE_EMULATOR_HOST"] }
-
   /// Creates a client. Each project is a separate database.
   init(host: String, project: String) {
     self.host = host

@@ -1,4 +1,5 @@
-// Compares Firestore's emulator with the naive evaluator on random documents and queries.
+// Compares Firestore's emulator with the naive evaluator on random documents and queries, and with our service
+// on random requests (Harness/Service).
 //
 // The evaluator applies the emulator's rules. The campaign also counts the results that would differ under
 // the contract's rules. The emulator rejects some queries that pass a query's own checks, so the campaign
@@ -10,8 +11,7 @@ import Harness
 
 enum EmulatorComparison: Campaign {
   static let name = "emulator"
-  static let summary =
-    "compares query results with Firestore's emulator, if FIRESTORE_EMULATOR_HOST names one"
+  static let summary = "compares query results, and answers of our service, with Firestore's emulator"
   static let amount = (option: "--count", standard: Optional(2_000))
 
   private static let differencesShown = 20
@@ -27,11 +27,43 @@ enum EmulatorComparison: Campaign {
   }
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
-    guard let host = EmulatorClient.host else {
-      complain(
-        "SKIPPED: nothing is compared with Firestore's emulator, because FIRESTORE_EMULATOR_HOST names none")
+    let emulator: EmulatorProcess
+    switch await EmulatorProcess.start() {
+    case .success(let started): emulator = started
+    case .failure(let absence):
+      complain("SKIPPED: nothing is compared with Firestore's emulator, because \(absence)")
       return CampaignResult(run: 0, failed: 0)
     }
+    defer { emulator.stop() }
+    let queries = try await compareQueries(emulator.address, options)
+    let requests = await compareRequests(emulator.address, options)
+    return CampaignResult(
+      run: queries.run + requests.run, failed: queries.failed + requests.failed,
+      details: queries.details + requests.details,
+      firstFailure: queries.firstFailure ?? requests.firstFailure)
+  }
+
+  /// Sends scripts of requests to our service and to the emulator.
+  private static func compareRequests(_ host: String, _ options: CampaignOptions) async -> CampaignResult {
+    var campaign = ServiceCampaign(EmulatorPeer(host))
+    await campaign.compare(requests: options.amount ?? 100_000, seed: options.seed)
+    campaign.concludeErrors()
+    for failure in campaign.failures.prefix(differencesShown) { complain(failure) }
+    var result = CampaignResult(run: campaign.run, failed: campaign.failures.count)
+    result.firstFailure = campaign.failures.first.map { "seed \(options.seed)\n\($0)" }
+    result.details = KnownDifference.allCases.map {
+      ("known difference: \($0.rawValue)", campaign.known[$0, default: 0])
+    }
+    result.details += campaign.statuses.sorted { $0.key < $1.key }.map {
+      ("answers with status \($0.key)", $0.value)
+    }
+    return result
+  }
+
+  /// Sends queries to the emulator, and compares the results with those of the evaluator.
+  private static func compareQueries(
+    _ host: String, _ options: CampaignOptions
+  ) async throws -> CampaignResult {
     var tally = Tally()
     var program = 0
     while tally.run < options.amount ?? 100_000 {
