@@ -75,7 +75,7 @@ public final class FirestoreService: Sendable {
     default:
       return ServiceCall(
         SingleRequestCall(responder, on: queue) { request, responder throws(RemoteError) in
-          try context.perform(method, request, responder)
+          try context.perform(method, request, to: responder)
         })
     }
   }

@@ -10,14 +10,14 @@ extension CallContext {
     let database = try database(request.database)
     let mutations = try database.mutations(request.writes)
     guard request.transaction.isEmpty else {
-      return try commit(mutations, in: request.transaction, database)
+      return try commit(mutations, in: request.transaction, of: database)
     }
     guard !mutations.isEmpty else { return try database.emptyCommit() }
     return database.response(try database.commit(mutations, as: user))
   }
 
   private func commit(
-    _ mutations: [Mutation], in id: [UInt8], _ database: ServedDatabase
+    _ mutations: [Mutation], in id: [UInt8], of database: ServedDatabase
   ) throws(RemoteError) -> Wire.CommitResponse {
     // The transaction stays open if its commit cannot be tried.
     try database.transactions.use(id, by: owner) { transaction throws(RemoteError) in

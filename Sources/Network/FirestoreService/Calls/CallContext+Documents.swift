@@ -42,7 +42,7 @@ extension CallContext {
     var precondition = Wire.Precondition()
     precondition.conditionType = .exists(false)
     write.currentDocument = precondition
-    return try commit(write, in: database, mask)
+    return try commit(write, in: database, mask: mask)
   }
 
   func updateDocument(_ request: Wire.UpdateDocumentRequest) throws(RemoteError) -> Wire.Document {
@@ -53,7 +53,7 @@ extension CallContext {
     write.operation = .update(document)
     write.updateMask = request.updateMask
     write.currentDocument = request.currentDocument
-    return try commit(write, in: database, mask)
+    return try commit(write, in: database, mask: mask)
   }
 
   func deleteDocument(_ request: Wire.DeleteDocumentRequest) throws(RemoteError) -> EmptyResponse {
@@ -67,24 +67,24 @@ extension CallContext {
 
   /// Commits a write of one document, and returns the document as it is after the commit.
   private func commit(
-    _ write: Wire.Write, in database: ServedDatabase, _ mask: FieldMask?
+    _ write: Wire.Write, in database: ServedDatabase, mask: FieldMask?
   ) throws(RemoteError) -> Wire.Document {
     let mutation = try database.name.mutation(write)
     try database.authority.checkWrite([mutation], as: user)
     for _ in 1..<DocumentStore.transactionAttempts {
       do throws(RemoteError) {
-        return try attempt(mutation, in: database, mask)
+        return try attempt(mutation, in: database, mask: mask)
       } catch {
         // Another commit changed the document between its read and the commit of this write.
         guard error.code == .aborted else { throw error }
       }
     }
-    return try attempt(mutation, in: database, mask)
+    return try attempt(mutation, in: database, mask: mask)
   }
 
   /// The read and the commit are one transaction, so that the document is the one that this write left.
   private func attempt(
-    _ mutation: Mutation, in database: ServedDatabase, _ mask: FieldMask?
+    _ mutation: Mutation, in database: ServedDatabase, mask: FieldMask?
   ) throws(RemoteError) -> Wire.Document {
     let transaction = try database.authority.backend.transaction()
     defer { transaction.close() }

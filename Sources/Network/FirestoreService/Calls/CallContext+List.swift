@@ -35,8 +35,8 @@ extension CallContext {
     let token = try PageToken(request.pageToken, of: number)
     return try reading(database, ReadSelector(request.consistencySelector)) { view throws(RemoteError) in
       request.showMissing
-        ? try list.pageWithMissing(in: view, after: token, number)
-        : try list.page(in: view, after: token, number)
+        ? try list.pageWithMissing(in: view, after: token, list: number)
+        : try list.page(in: view, after: token, list: number)
     }
   }
 
@@ -86,7 +86,7 @@ private struct DocumentList {
       if let token {
         guard token.values.count == query.orders.count - 1 else { throw .invalidArgument("") }
         let name = StoredValue.documentName(DocumentPath(unchecked: collection.segments + [token.last]))
-        query.start = Cursor(.after, try position(token.values, name, query))
+        query.start = Cursor(.after, try position(token.values, name, in: query))
       }
       return query
     } catch {
@@ -97,14 +97,14 @@ private struct DocumentList {
 
   /// The values of a position: those of the fields, and the name at its place in the order.
   private func position(
-    _ values: [StoredValue], _ name: StoredValue, _ query: StructuredQuery
+    _ values: [StoredValue], _ name: StoredValue, in query: StructuredQuery
   ) throws(DocumentStoreError) -> [StoredValue] {
     var rest = values[...]
     return query.orders.map { $0.field == .documentID ? name : rest.popFirst() ?? .null }
   }
 
   func page(
-    in view: ReadView, after token: PageToken?, _ number: Int64
+    in view: ReadView, after token: PageToken?, list number: Int64
   ) throws(RemoteError) -> Wire.ListDocumentsResponse {
     let query = try query(after: token, count: count + 1)
     var records: [DocumentRecord] = []
@@ -125,7 +125,7 @@ private struct DocumentList {
 
   /// A page that also has the names of documents that do not exist, but have documents below them.
   func pageWithMissing(
-    in view: ReadView, after token: PageToken?, _ number: Int64
+    in view: ReadView, after token: PageToken?, list number: Int64
   ) throws(RemoteError) -> Wire.ListDocumentsResponse {
     let ids = try database.authority.backend.documentIDs(in: collection, after: token?.last, max: count + 1)
     let paths = ids.prefix(count).map { DocumentPath(unchecked: collection.segments + [$0]) }

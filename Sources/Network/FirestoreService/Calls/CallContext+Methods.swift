@@ -6,7 +6,7 @@ internal import OfflineSync
 extension CallContext {
   /// Runs a method that takes one request. Streams of requests are in `Streams`.
   func perform(
-    _ method: ServiceMethod, _ request: [UInt8], _ responder: Responder
+    _ method: ServiceMethod, _ request: [UInt8], to responder: Responder
   ) throws(RemoteError) {
     switch method {
     case .getDocument: try unary(request, responder, getDocument)

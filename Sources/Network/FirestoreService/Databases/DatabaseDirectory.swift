@@ -23,7 +23,7 @@ final class DatabaseDirectory: Sendable {
     let authority = try find(name)
     return try served.withLock { served throws(RemoteError) in
       if let database = served[name] { return database }
-      let database = try ServedDatabase(name, authority, options)
+      let database = try ServedDatabase(name, authority, options: options)
       served[name] = database
       return database
     }

@@ -13,7 +13,7 @@ final class ServedDatabase: Sendable {
   let transactions: TransactionTable
   private let held = HeldMoments()
 
-  init(_ name: DatabaseName, _ authority: Authority, _ options: ServiceOptions) throws(RemoteError) {
+  init(_ name: DatabaseName, _ authority: Authority, options: ServiceOptions) throws(RemoteError) {
     self.name = name
     self.authority = authority
     transactions = TransactionTable(options)

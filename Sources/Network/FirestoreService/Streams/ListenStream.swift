@@ -58,14 +58,14 @@ final class ListenStream: CallHandler {
       Wire.ListenRequest.self, bytes, limits: context.options.wireLimits)
     let (database, session) = try open(request.database)
     switch request.targetChange {
-    case .addTarget(let target): try add(target, request.labels, in: database, session)
+    case .addTarget(let target): try add(target, request.labels, in: database, to: session)
     case .removeTarget(let id): session.unwatch(TargetID(id))
     case nil: throw RemoteError(.invalidArgument, "The request neither adds nor removes a target.")
     }
   }
 
   private func add(
-    _ message: Wire.Target, _ labels: Wire.Labels, in database: ServedDatabase, _ session: WatchSession
+    _ message: Wire.Target, _ labels: Wire.Labels, in database: ServedDatabase, to session: WatchSession
   ) throws(RemoteError) {
     do throws(RemoteError) {
       session.watch(try database.name.watchTarget(message, labels))
@@ -94,7 +94,7 @@ final class ListenStream: CallHandler {
     let documentsName = database.name.documentsName
     let opened = database.authority.openWatchSession(
       as: context.user, documentsName: documentsName, enqueue: queue.add,
-      send: { [weak self] change, version in self?.send(change, version, database) },
+      send: { [weak self] change, version in self?.send(change, version, of: database) },
       ended: { [weak self] error in self?.end(error) })
     state.withLock { state in
       state.database = database
@@ -104,7 +104,7 @@ final class ListenStream: CallHandler {
   }
 
   /// Sends a message of the session. Called in blocks of the queue.
-  private func send(_ change: WatchChange, _ version: SnapshotVersion, _ database: ServedDatabase) {
+  private func send(_ change: WatchChange, _ version: SnapshotVersion, of database: ServedDatabase) {
     do throws(RemoteError) {
       try responder.send(database.name.wire(change, version))
     } catch {

@@ -2,7 +2,7 @@
 //
 //   id := 0x11 random:u128
 //
-// An id is a secret: whoever knows it, and is the user who began the transaction, can use the transaction.
+// An id is a secret: the user who began the transaction can use it with the id alone.
 
 internal import ByteStore
 internal import OfflineSync
