@@ -1,7 +1,7 @@
-// Preconditions of clients, which name versions as the clients were told them.
+// Preconditions of clients, which name versions as the clients received them.
 //
-// All documents that were last changed before the floor are told with the version of the floor. A precondition
-// with that version holds for the document as it was then, whatever its own update time is.
+// All documents that were last changed before the floor are sent with the version of the floor. A
+// precondition with that version holds for the document as it was then, whatever its own update time is.
 
 package import DocumentStore
 internal import OfflineSync

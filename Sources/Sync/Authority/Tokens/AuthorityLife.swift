@@ -84,8 +84,8 @@ package final class AuthorityLife: Sendable {
     return time == 0 ? nil : SnapshotVersion(microseconds: time)
   }
 
-  /// The version that clients receive for a version of the store: not before the floor. `none` stays as it is,
-  /// because it means that there is no version.
+  /// The version that clients receive for a version of the store: not before the floor. `none` stays as it
+  /// is, because it means that there is no version.
   package func raised(_ version: SnapshotVersion) -> SnapshotVersion {
     guard version != .none, let floor else { return version }
     return max(version, floor)
