@@ -4,16 +4,16 @@ package import DocumentStore
 package import OfflineSync
 
 extension Authority {
-  /// Reads documents from one moment.
+  /// Reads documents from one snapshot.
   package func documents(
     at paths: [DocumentPath], as user: String?
   ) throws(RemoteError) -> [RemoteDocument] {
     for path in paths { try checkRead(StructuredQuery(.document(path)), as: user) }
-    let moment = try backend.moment(.now)
-    defer { moment.close() }
-    return zip(paths, try moment.documents(at: paths)).map { path, record in
+    let snapshot = try backend.snapshot(.now)
+    defer { snapshot.close() }
+    return zip(paths, try snapshot.documents(at: paths)).map { path, record in
       var document =
-        record.map { RemoteDocument($0.document) } ?? RemoteDocument(path, nil, version: moment.version)
+        record.map { RemoteDocument($0.document) } ?? RemoteDocument(path, nil, version: snapshot.version)
       document.version = life.raised(document.version)
       return document
     }
@@ -24,9 +24,9 @@ extension Authority {
     _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?
   ) throws(RemoteError) -> [StoredValue] {
     try checkRead(query, as: user)
-    let moment = try backend.moment(.now)
-    defer { moment.close() }
-    return try moment.aggregate(aggregates, over: query)
+    let snapshot = try backend.snapshot(.now)
+    defer { snapshot.close() }
+    return try snapshot.aggregate(aggregates, over: query)
   }
 
   /// Applies a batch of a client's queue once, however often it arrives, and returns its outcome. Returns nil

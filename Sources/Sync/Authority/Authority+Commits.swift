@@ -90,7 +90,8 @@ extension Authority {
       WriteResult(
         version: write.updateTime.map { life.raised(SnapshotVersion($0)) } ?? .none,
         transformResults: write.transformResults,
-        versionBefore: write.previousUpdateTime.map { life.raised(SnapshotVersion($0)) } ?? SnapshotVersion.none
+        versionBefore: write.previousUpdateTime.map { life.raised(SnapshotVersion($0)) }
+          ?? SnapshotVersion.none
       )
     }
   }

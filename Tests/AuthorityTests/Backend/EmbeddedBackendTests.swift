@@ -30,24 +30,24 @@ import Testing
 
   // MARK: Reading
 
-  @Test func aMomentIsNotAffectedByLaterCommits() throws {
+  @Test func aSnapshotIsNotAffectedByLaterCommits() throws {
     let time = try set("a/1", 1)
-    let moment = try backend.moment(.now)
+    let snapshot = try backend.snapshot(.now)
     try set("a/1", 2)
     try set("a/2", 2)
-    #expect(moment.version == time)
-    let records = try moment.documents(at: [path("a/2"), path("a/1"), path("a/1")])
+    #expect(snapshot.version == time)
+    let records = try snapshot.documents(at: [path("a/2"), path("a/1"), path("a/1")])
     #expect(records.map(number) == [nil, .integer(1), .integer(1)])
     let query = StructuredQuery(.collection(CollectionPath(unchecked: ["a"])))
     var paths: [String] = []
-    try moment.forEach(query) { record in
+    try snapshot.forEach(query) { record in
       paths.append(record.path.description)
       return true
     }
     #expect(paths == ["a/1"])
-    #expect(try moment.aggregate([.count], over: query) == [.integer(1)])
-    moment.close()
-    #expect(throws: RemoteError.self) { try moment.documents(at: [path("a/1")]) }
+    #expect(try snapshot.aggregate([.count], over: query) == [.integer(1)])
+    snapshot.close()
+    #expect(throws: RemoteError.self) { try snapshot.documents(at: [path("a/1")]) }
   }
 
   @Test func aTransactionFailsIfWhatItReadHasChanged() throws {

@@ -27,7 +27,7 @@ import Testing
     #expect(client.messages() == ["added 4", "rooms/c gone out 4", "current 4", "snapshot"])
   }
 
-  @Test func changesOfAllDocumentsAreOneMoment() throws {
+  @Test func changesOfAllDocumentsAreOneSnapshot() throws {
     try world.commit(["a": 1, "b": 2])
     client.watch(2, documents: paths + paths)
     client.watch(4, try SessionWorld.rooms(from: 2))

@@ -16,9 +16,9 @@ import Testing
     client = world.client()
   }
 
-  // MARK: Moments
+  // MARK: Snapshots
 
-  @Test func aCommitIsOneMomentOfAllTargets() throws {
+  @Test func aCommitIsOneSnapshotOfAllTargets() throws {
     try world.commit(["a": 1, "b": 2, "c": 3])
     client.watch(2, Self.rooms)
     client.watch(4, try SessionWorld.rooms(from: 2))
@@ -56,8 +56,8 @@ import Testing
     #expect(client.messages() == ["rooms/a=50 in 2", "rooms/b50=0 in 2", "snapshot"])
   }
 
-  /// A token of the others' moment would promise the new target what it was not sent.
-  @Test func aTargetIsAddedInTheMomentThatHasItsState() throws {
+  /// A token of the others' snapshot would promise the new target what it was not sent.
+  @Test func aTargetIsAddedInTheSnapshotThatHasItsState() throws {
     client.watch(2, Self.rooms)
     _ = client.messages()
     try world.commit(["a": 1])

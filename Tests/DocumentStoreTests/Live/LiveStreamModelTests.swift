@@ -41,7 +41,7 @@ final class StreamHistory: Sendable {
   }
 }
 
-/// The states of a consumer's queries, from the moments that it has received.
+/// The states of a consumer's queries, from the snapshots that it has received.
 struct StreamView {
   struct Query {
     let query: StructuredQuery
@@ -54,20 +54,20 @@ struct StreamView {
   private var time: StoredTimestamp?
   private var position: FeedPosition?
   private(set) var departures = 0
-  private(set) var moments = 0
+  private(set) var snapshots = 0
 
   init(_ history: StreamHistory) { self.history = history }
 
-  /// Takes a moment. Returns a description of the first contradiction.
-  mutating func take(_ moment: LiveMoment) -> String? {
-    moments += 1
-    if let time, moment.time.map({ $0 < time }) ?? true { return "the time goes back" }
-    if let position, moment.position.map({ $0 < position }) ?? true { return "the position goes back" }
-    let state = history.state(at: moment.time)
-    for (id, result) in moment.queries {
+  /// Takes a snapshot. Returns a description of the first contradiction.
+  mutating func take(_ snapshot: StreamSnapshot) -> String? {
+    snapshots += 1
+    if let time, snapshot.time.map({ $0 < time }) ?? true { return "the time goes back" }
+    if let position, snapshot.position.map({ $0 < position }) ?? true { return "the position goes back" }
+    let state = history.state(at: snapshot.time)
+    for (id, result) in snapshot.queries {
       guard let query = queries[id] else { return "query \(id) was removed" }
       guard case .success(let news) = result else { return "query \(id) failed" }
-      if let problem = take(news, of: query, id, at: moment.time) { return "query \(id): \(problem)" }
+      if let problem = take(news, of: query, id, at: snapshot.time) { return "query \(id): \(problem)" }
     }
     for (id, query) in queries {
       guard let order = query.order else { continue }
@@ -77,9 +77,11 @@ struct StreamView {
           "query \(id) \(query.query.canonicalID) shows \(order), and \(expected.map(\.path)) at its time"
       }
     }
-    if state.position != moment.position { return "the position is \(String(describing: moment.position))" }
-    if let problem = contradiction(in: moment) { return problem }
-    (time, position) = (moment.time, moment.position)
+    if state.position != snapshot.position {
+      return "the position is \(String(describing: snapshot.position))"
+    }
+    if let problem = contradiction(in: snapshot) { return problem }
+    (time, position) = (snapshot.time, snapshot.position)
     return nil
   }
 
@@ -120,10 +122,10 @@ struct StreamView {
     return nil
   }
 
-  /// In one moment, a document has one state.
-  private func contradiction(in moment: LiveMoment) -> String? {
+  /// In one snapshot, a document has one state.
+  private func contradiction(in snapshot: StreamSnapshot) -> String? {
     var known: [DocumentPath: StoredDocument?] = [:]
-    for case .success(let news) in moment.queries.values {
+    for case .success(let news) in snapshot.queries.values {
       for change in news.changes {
         let state: StoredDocument?
         switch change.departure {
@@ -178,7 +180,7 @@ struct StreamScript {
 @Suite struct LiveStreamModelTests {
   /// One thread: commits, listens, removals and deliveries in random order, with consumers of any speed.
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
-  func eachMomentEqualsTheQueriesAtItsTime(seed: UInt64) throws {
+  func eachSnapshotEqualsTheQueriesAtItsTime(seed: UInt64) throws {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     options.scanMax = seed % 2 == 0 ? 0 : 64
@@ -219,39 +221,39 @@ struct StreamScript {
         views[number].queries[id] = nil
       case 2: stream.advance()
       case 3, 4, 5:
-        for moment in consumers[number].run() {
-          guard let problem = views[number].take(moment) else { continue }
+        for snapshot in consumers[number].run() {
+          guard let problem = views[number].take(snapshot) else { continue }
           Issue.record("seed \(seed), step \(step), stream \(number): \(problem)")
           return
         }
       default: try commit(script.mutations())
       }
     }
-    #expect(views.map(\.moments).reduce(0, +) > 30 && views.map(\.departures).reduce(0, +) > 15)
+    #expect(views.map(\.snapshots).reduce(0, +) > 30 && views.map(\.departures).reduce(0, +) > 15)
     for (consumer, view) in zip(consumers, views) {
       consumer.stream.advance()
       var view = view
-      for moment in consumer.run() { #expect(view.take(moment) == nil) }
+      for snapshot in consumer.run() { #expect(view.take(snapshot) == nil) }
       consumer.stream.close()
     }
     listener.remove()
     #expect(store.live.viewCount == 0)
   }
 
-  /// Several threads commit, while the consumers' queues deliver. The moments are compared afterwards, when the
+  /// Several threads commit, while the consumers' queues deliver. The snapshots are compared afterwards, when the
   /// order of the commits is known.
   @Test(.timeLimit(.minutes(3)), arguments: [1, 2] as [UInt64])
   func momentsAreConsistentWhileThreadsCommit(seed: UInt64) throws {
     let store = try SimulatedStore().store
     var script = StreamScript(rng: SeededRNG(seed: seed))
     let queue = DispatchQueue(label: "consumer")
-    let moments = Locked<[LiveMoment]>([])
+    let snapshots = Locked<[StreamSnapshot]>([])
     let history = StreamHistory()
     var view = StreamView(history)
     let stream = LiveStream(of: store) { body in
       queue.async { body() }
-    } handler: { moment in
-      moments.withLock { $0.append(moment) }
+    } handler: { snapshot in
+      snapshots.withLock { $0.append(snapshot) }
     }
     for id in 0..<8 as Range<Int32> {
       let query = try script.query()
@@ -278,10 +280,10 @@ struct StreamScript {
       state.time = time
       history.add(state)
     }
-    let seen = moments.withLock { $0 }
-    for (number, moment) in seen.enumerated() {
-      guard let problem = view.take(moment) else { continue }
-      Issue.record("seed \(seed), moment \(number) of \(seen.count): \(problem)")
+    let seen = snapshots.withLock { $0 }
+    for (number, snapshot) in seen.enumerated() {
+      guard let problem = view.take(snapshot) else { continue }
+      Issue.record("seed \(seed), snapshot \(number) of \(seen.count): \(problem)")
       return
     }
     #expect(commits.withLock { $0.count } == 400 && seen.last?.time == state.time && seen.count > 1)

@@ -105,8 +105,8 @@ import Testing
     #expect(other.run().count == 1, "a stream without the loading view does not wait")
     let body = source.state.withLock { $0.background.removeFirst() }
     body()
-    let moments = consumer.run()
-    #expect(moments.map(\.time) == [timestamp(3)] && moments[0].queries.count == 2)
+    let snapshots = consumer.run()
+    #expect(snapshots.map(\.time) == [timestamp(3)] && snapshots[0].queries.count == 2)
     #expect(first(1) == "m50" && first(2) == "m1")
   }
 
@@ -114,13 +114,13 @@ import Testing
     try consumer.stream.listen(1, to: all("halls"))
     consumer.run()
     let (source, consumer) = (source, consumer)
-    let seen = Locked<[LiveMoment]>([])
+    let seen = Locked<[StreamSnapshot]>([])
     source.state.withLock { state in
       state.duringAnswer = {
         source.remove(1, from: "halls")
         source.publications.notify()
-        let moments = consumer.run()
-        seen.withLock { $0 = moments }
+        let snapshots = consumer.run()
+        seen.withLock { $0 = snapshots }
       }
     }
     try consumer.stream.listen(2, to: all("rooms"))
@@ -145,8 +145,8 @@ import Testing
     source.publications.notify()
     #expect(consumer.run().isEmpty, "one query includes two commits that the others lack")
     source.publications.notify()
-    let moments = consumer.run()
-    #expect(moments.map(\.time) == [timestamp(4)])
+    let snapshots = consumer.run()
+    #expect(snapshots.map(\.time) == [timestamp(4)])
     #expect(first(1) == "m51" && first(2) == "m1" && first(3) == "m51")
   }
 
@@ -157,10 +157,10 @@ import Testing
     source.state.withLock { $0.failure = .invalidArgument("broken") }
     source.remove(50, from: "rooms")
     source.publications.notify()
-    let moments = consumer.run()
-    #expect(moments.count == 1 && first(2) == "m50")
-    guard case .failure(.invalidArgument("broken"))? = moments[0].queries[1] else {
-      Issue.record("the query has not failed: \(String(describing: moments[0].queries[1]))")
+    let snapshots = consumer.run()
+    #expect(snapshots.count == 1 && first(2) == "m50")
+    guard case .failure(.invalidArgument("broken"))? = snapshots[0].queries[1] else {
+      Issue.record("the query has not failed: \(String(describing: snapshots[0].queries[1]))")
       return
     }
     source.state.withLock { $0.failure = nil }

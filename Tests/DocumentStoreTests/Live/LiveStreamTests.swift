@@ -26,7 +26,7 @@ import Testing
     .set(path("rooms", id), StoredMap([("n", .integer(number))]))
   }
 
-  // MARK: Moments
+  // MARK: Snapshots
 
   @Test func eachDeliveryShowsAllQueriesAfterOneCommit() throws {
     let consumer = StreamConsumer(store)
@@ -37,8 +37,8 @@ import Testing
     #expect(consumer.ids(1) == ["b"] && consumer.ids(2) == ["b"])
     #expect(consumer.state(1)?.isFirst == true && consumer.state(1)?.changes.isEmpty == true)
     let time = try store.commit([set("a", 1)])
-    let moments = consumer.run()
-    #expect(moments.count == 1 && moments[0].time == time)
+    let snapshots = consumer.run()
+    #expect(snapshots.count == 1 && snapshots[0].time == time)
     #expect(consumer.ids(1) == ["a", "b"] && consumer.ids(2) == ["a"])
   }
 
@@ -48,9 +48,9 @@ import Testing
     let time = try store.commit([.set(path("halls", "a"), StoredMap())])
     let consumer = StreamConsumer(store)
     try consumer.stream.listen(1, to: rooms())
-    let moments = consumer.run()
-    #expect(moments.map(\.time) == [time])
-    #expect(try moments.map(\.position) == [feed.read().last?.position])
+    let snapshots = consumer.run()
+    #expect(snapshots.map(\.time) == [time])
+    #expect(try snapshots.map(\.position) == [feed.read().last?.position])
     // A second query shares the time of the first one.
     try consumer.stream.listen(2, to: first(1))
     #expect(consumer.run().map(\.time) == [time])
@@ -59,7 +59,7 @@ import Testing
   @Test func aStoreWithoutCommitsHasNoTime() throws {
     let consumer = StreamConsumer(store)
     try consumer.stream.listen(1, to: rooms())
-    #expect(consumer.run().map(\.time) == [nil] && consumer.moments.map(\.position) == [nil])
+    #expect(consumer.run().map(\.time) == [nil] && consumer.snapshots.map(\.position) == [nil])
   }
 
   @Test func advanceDeliversTheTimeOfTheLastCommit() throws {
@@ -73,8 +73,8 @@ import Testing
     #expect(consumer.waitingCount == 0, "the commit concerns no query of the stream")
     consumer.stream.advance()
     consumer.stream.advance()
-    let moments = consumer.run()
-    #expect(moments.map(\.time) == [time] && moments[0].queries.isEmpty)
+    let snapshots = consumer.run()
+    #expect(snapshots.map(\.time) == [time] && snapshots[0].queries.isEmpty)
   }
 
   @Test func aSlowConsumerGetsOneDeliveryForManyCommits() throws {
@@ -87,8 +87,8 @@ import Testing
     try store.commit([set("d", 5)])
     let time = try store.commit([.delete(path("rooms", "d")), set("a", 6)])
     #expect(consumer.waitingCount == 1)
-    let moments = consumer.run()
-    #expect(moments.map(\.time) == [time] && consumer.ids(1) == ["a", "c"])
+    let snapshots = consumer.run()
+    #expect(snapshots.map(\.time) == [time] && consumer.ids(1) == ["a", "c"])
     let changes = consumer.state(1)?.changes ?? []
     #expect(changes.map(\.path.id) == ["b", "c", "a"], "removals, additions, modifications")
     #expect(changes.map(\.departure) == [.deleted(at: deletion), nil, nil])
@@ -141,7 +141,7 @@ import Testing
   }
 
   /// The queries lose the document after different commits. Only one of them sees the last one.
-  @Test func oneDocumentHasOneFateInAMoment() throws {
+  @Test func oneDocumentHasOneLastStateInASnapshot() throws {
     let consumer = StreamConsumer(store)
     try store.commit([set("a", 1), set("b", 2)])
     try consumer.stream.listen(1, to: small())
@@ -206,15 +206,15 @@ import Testing
     #expect(consumer.run().flatMap(\.queries.keys).isEmpty)
   }
 
-  /// The handler removes a query while the moment is already composed.
-  @Test func aQueryThatTheHandlerRemovesIsInNoLaterMoment() throws {
+  /// The handler removes a query while the snapshot is already composed.
+  @Test func aQueryThatTheHandlerRemovesIsInNoLaterSnapshot() throws {
     let queue = Locked<[@Sendable () -> Void]>([])
     let seen = Locked<[[Int32]]>([])
     let stream = Locked<LiveStream?>(nil)
     let created = LiveStream(of: store) { body in
       queue.withLock { $0.append(body) }
-    } handler: { moment in
-      seen.withLock { $0.append(moment.queries.keys.sorted()) }
+    } handler: { snapshot in
+      seen.withLock { $0.append(snapshot.queries.keys.sorted()) }
       stream.withLock { $0 }?.remove(1)
     }
     stream.withLock { $0 = created }

@@ -7,7 +7,7 @@ import ByteStore
 final class StreamConsumer: Sendable {
   private struct State {
     var queue: [@Sendable () -> Void] = []
-    var moments: [LiveMoment] = []
+    var snapshots: [StreamSnapshot] = []
   }
 
   private let state: Locked<State>
@@ -18,8 +18,8 @@ final class StreamConsumer: Sendable {
     self.state = state
     stream = LiveStream(of: store) { body in
       state.withLock { $0.queue.append(body) }
-    } handler: { moment in
-      state.withLock { $0.moments.append(moment) }
+    } handler: { snapshot in
+      state.withLock { $0.snapshots.append(snapshot) }
     }
   }
 
@@ -28,27 +28,27 @@ final class StreamConsumer: Sendable {
     self.state = state
     stream = LiveStream(of: live, path: "/test") { body in
       state.withLock { $0.queue.append(body) }
-    } handler: { moment in
-      state.withLock { $0.moments.append(moment) }
+    } handler: { snapshot in
+      state.withLock { $0.snapshots.append(snapshot) }
     }
   }
 
-  var moments: [LiveMoment] { state.withLock { $0.moments } }
+  var snapshots: [StreamSnapshot] { state.withLock { $0.snapshots } }
 
   /// The number of deliveries that wait on the queue.
   var waitingCount: Int { state.withLock { $0.queue.count } }
 
-  /// Runs the deliveries that are on the queue. Returns the new moments.
+  /// Runs the deliveries that are on the queue. Returns the new snapshots.
   @discardableResult
-  func run() -> [LiveMoment] {
-    let before = moments.count
+  func run() -> [StreamSnapshot] {
+    let before = snapshots.count
     while let body = state.withLock({ $0.queue.isEmpty ? nil : $0.queue.removeFirst() }) { body() }
-    return Array(moments.dropFirst(before))
+    return Array(snapshots.dropFirst(before))
   }
 
-  /// The state of a query in the last moment that has it.
+  /// The state of a query in the last snapshot that has it.
   func state(_ id: Int32) -> LiveQueryState? {
-    moments.last { $0.queries[id] != nil }.flatMap { try? $0.queries[id]?.get() }
+    snapshots.last { $0.queries[id] != nil }.flatMap { try? $0.queries[id]?.get() }
   }
 
   func ids(_ id: Int32) -> [String]? { state(id)?.documents.map(\.path.id) }

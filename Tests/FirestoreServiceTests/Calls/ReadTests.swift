@@ -10,7 +10,7 @@ import Testing
 
 @Suite struct ReadTests {
   @Test(arguments: WireFormat.allCases)
-  func aBatchIsReadInOneMomentAndInOrder(_ format: WireFormat) throws {
+  func aBatchIsReadInOneSnapshotAndInOrder(_ format: WireFormat) throws {
     let service = try TestService(format)
     try service.set(["rooms/a": 1, "rooms/b": 2])
     let answers = try service.get("rooms/b", "rooms/none", "rooms/b", "rooms/a")
@@ -159,8 +159,8 @@ import Testing
         == .integer(2))
   }
 
-  @Test func withoutRecentMomentsAReadTimeIsServedUntilTheNextCommit() throws {
-    let service = try TestService { $0.keepsRecentMoments = false }
+  @Test func withoutRecentSnapshotsAReadTimeIsServedUntilTheNextCommit() throws {
+    let service = try TestService { $0.keepsRecentSnapshots = false }
     let time = try #require(try service.commit([TestService.set("rooms/a", 1)]).commitTime)
     #expect(try service.get("rooms/a", by: .readTime(time)).first?.readTime == time)
     try service.set(["rooms/a": 2])
@@ -168,7 +168,7 @@ import Testing
   }
 
   @Test func aReadTimeIsServedWhileATransactionHoldsIt() throws {
-    let service = try TestService { $0.keepsRecentMoments = false }
+    let service = try TestService { $0.keepsRecentSnapshots = false }
     let time = try #require(try service.commit([TestService.set("rooms/a", 1)]).commitTime)
     let transaction = try service.begin(.readOnly(Wire.TransactionOptions.ReadOnly()))
     try service.set(["rooms/a": 2])

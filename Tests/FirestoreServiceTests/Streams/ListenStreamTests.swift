@@ -100,7 +100,7 @@ import Testing
     #expect(messages.last == "noChange [] time")
   }
 
-  @Test func severalCommitsAreOneMomentForASlowReader() throws {
+  @Test func severalCommitsAreOneSnapshotForASlowReader() throws {
     let service = try TestService()
     let client = Client(service)
     try client.watch(2)

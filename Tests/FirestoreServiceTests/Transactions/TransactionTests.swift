@@ -13,7 +13,7 @@ import Testing
   private static let invalid = RemoteError(.invalidArgument, "Invalid transaction.")
 
   @Test(arguments: WireFormat.allCases)
-  func aTransactionReadsOneMomentAndCommits(_ format: WireFormat) throws {
+  func aTransactionReadsOneSnapshotAndCommits(_ format: WireFormat) throws {
     let service = try TestService(format)
     try service.set(["rooms/a": 1])
     let transaction = try service.begin()
@@ -114,7 +114,7 @@ import Testing
         == RemoteError(.invalidArgument, "Cannot modify entities in a read-only transaction."))
     try service.set(["rooms/a": 1])
     let answer = try service.get("rooms/a", by: .transaction(transaction)).first
-    #expect(answer?.result?.missing != nil, "it still reads its moment")
+    #expect(answer?.result?.missing != nil, "it still reads its snapshot")
     #expect(try service.commit([], in: transaction).writeResults.isEmpty)
   }
 
@@ -173,7 +173,7 @@ import Testing
   @Test func theTimerEndsForgottenTransactions() throws {
     let service = try TestService {
       $0.transactionsMax = 2
-      $0.keepsRecentMoments = false
+      $0.keepsRecentSnapshots = false
     }
     #expect(service.clock.timerCount == 0)
     let time = try #require(try service.commit([TestService.set("rooms/a", 1)]).commitTime)
@@ -181,7 +181,7 @@ import Testing
     _ = try service.begin()
     #expect(service.clock.timerCount == 1)
     try service.set(["rooms/a": 2])
-    #expect(try service.get("rooms/a", by: .readTime(time)).count == 1, "the moment is held")
+    #expect(try service.get("rooms/a", by: .readTime(time)).count == 1, "the snapshot is held")
     service.clock.advance(seconds: 61)
     #expect(throws: RemoteError.self) { try service.get("rooms/a", by: .readTime(time)) }
     #expect(service.clock.timerCount == 0, "no timer runs without transactions")

@@ -31,7 +31,8 @@ package final class EmulatorProcess: @unchecked Sendable {
     let archives = environment["FIRESTORE_EMULATOR_JAR"].map { [$0] } ?? archives
     guard let archive = archives.first(where: FileManager.default.fileExists) else {
       return .failure(
-        Absence("FIRESTORE_EMULATOR_HOST names no emulator of Firestore, and its Java archive is not installed"))
+        Absence(
+          "FIRESTORE_EMULATOR_HOST names no emulator of Firestore, and its Java archive is not installed"))
     }
     guard let java = executable("java", environment["PATH"] ?? "") else {
       return .failure(Absence("Firestore's emulator needs Java, which is not installed"))
@@ -41,7 +42,8 @@ package final class EmulatorProcess: @unchecked Sendable {
     process.executableURL = URL(fileURLWithPath: java)
     process.arguments = [
       "-Xmx800m", "-Duser.language=en", "-cp", archive,
-      "com.google.cloud.datastore.emulator.firestore.CloudFirestore", "--host", "127.0.0.1", "--port", "\(port)",
+      "com.google.cloud.datastore.emulator.firestore.CloudFirestore", "--host", "127.0.0.1", "--port",
+      "\(port)",
     ]
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
@@ -61,7 +63,7 @@ package final class EmulatorProcess: @unchecked Sendable {
     init(_ description: String) { self.description = description }
   }
 
-  /// A port that was free a moment ago.
+  /// A port that was free a snapshot ago.
   private static func freePort() -> UInt16? {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { return nil }

@@ -43,7 +43,8 @@ package enum KnownDifference: String, CaseIterable, Sendable {
     case .preconditionText:
       return ours.status == theirs.status
         && (Self.isPrecondition(theirs.message)
-          || theirs.body["status"]?.elements.contains { Self.isPrecondition($0["message"]?.text ?? "") } ?? false)
+          || theirs.body["status"]?.elements.contains { Self.isPrecondition($0["message"]?.text ?? "") }
+            ?? false)
     case .undecodable:
       return ours.status == 400 && theirs.status == 400 && theirs.message == Self.undecodableText
     case .unknownField:
@@ -53,7 +54,9 @@ package enum KnownDifference: String, CaseIterable, Sendable {
         $0.hasPrefix("field name ") && $0.contains("is reserved")
       }
     case .readTimeText:
-      return [ours.message, theirs.message].allSatisfy { $0.hasPrefix("The requested 'read_time' is too old") }
+      return [ours.message, theirs.message].allSatisfy {
+        $0.hasPrefix("The requested 'read_time' is too old")
+      }
     case .emptyCommitTime:
       return step.path.hasSuffix(":commit") && !ours.isError && theirs.body == .object([:])
     case .emulatorFails: return theirs.status == 500 || theirs.status == 0

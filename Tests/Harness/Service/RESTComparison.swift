@@ -6,7 +6,7 @@
 package struct RESTComparison: Sendable {
   /// For each time of ours, the time of theirs at the same place.
   private var times: [String: String] = [:]
-  /// Values that the commit computes have times of their own, which the emulator takes at another moment.
+  /// Values that the commit computes have times of their own, which the emulator takes at another snapshot.
   private var values: [String: String] = [:]
 
   package init() {}

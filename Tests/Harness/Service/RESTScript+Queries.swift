@@ -26,7 +26,8 @@ extension RESTScript {
   private mutating func selector(_ id: String, isGroup: Bool) -> String {
     if random.oneIn(25) {
       return pick([
-        #"{"collectionId":"a/b"}"#, #"{"collectionId":"__a__"}"#, #"{"collectionId":"k"},{"collectionId":"l"}"#,
+        #"{"collectionId":"a/b"}"#, #"{"collectionId":"__a__"}"#,
+        #"{"collectionId":"k"},{"collectionId":"l"}"#,
       ])
     }
     return #"{"collectionId":"\#(id)"\#(isGroup ? #","allDescendants":true"# : "")}"#
@@ -61,7 +62,9 @@ extension RESTScript {
   // MARK: Filters
 
   private mutating func filter(depth: Int) -> String {
-    if random.oneIn(30) { return pick(["{}", #"{"fieldFilter":{}}"#, #"{"unaryFilter":{}}"#, #"{"compositeFilter":{}}"#]) }
+    if random.oneIn(30) {
+      return pick(["{}", #"{"fieldFilter":{}}"#, #"{"unaryFilter":{}}"#, #"{"compositeFilter":{}}"#])
+    }
     switch random.below(depth > 0 ? 6 : 4) {
     case 0...2: return fieldFilter()
     case 3:
@@ -77,7 +80,8 @@ extension RESTScript {
   private mutating func fieldFilter() -> String {
     let field = queriedField()
     let op = pick([
-      "EQUAL", "EQUAL", "LESS_THAN", "LESS_THAN_OR_EQUAL", "GREATER_THAN", "GREATER_THAN_OR_EQUAL", "NOT_EQUAL",
+      "EQUAL", "EQUAL", "LESS_THAN", "LESS_THAN_OR_EQUAL", "GREATER_THAN", "GREATER_THAN_OR_EQUAL",
+      "NOT_EQUAL",
       "ARRAY_CONTAINS", "IN", "NOT_IN", "ARRAY_CONTAINS_ANY",
     ])
     let operand: String

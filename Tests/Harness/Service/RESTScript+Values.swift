@@ -23,7 +23,8 @@ extension RESTScript {
     random.oneIn(2)
       ? name(invalidPath())
       : pick([
-        "", "x", "k/a", documents, database, "\(database)/document/k/a", "projects/p/database/d/documents/k/a",
+        "", "x", "k/a", documents, database, "\(database)/document/k/a",
+        "projects/p/database/d/documents/k/a",
         "/\(documents)/k/a",
       ])
   }
@@ -52,7 +53,8 @@ extension RESTScript {
     case 0...2: return number()
     case 3: return #"{"stringValue":"\#(pick(["", "a", "b", "ä", "\\u0000", "\\uD83D\\uDE00"]))"}"#
     case 4: return pick([#"{"booleanValue":true}"#, #"{"booleanValue":false}"#, #"{"nullValue":null}"#])
-    case 5: return #"{"timestampValue":"\#(pick(["2020-01-01T00:00:00Z", "2020-01-01T00:00:00.123456789Z"]))"}"#
+    case 5:
+      return #"{"timestampValue":"\#(pick(["2020-01-01T00:00:00Z", "2020-01-01T00:00:00.123456789Z"]))"}"#
     case 6: return #"{"bytesValue":"\#(pick(["", "AQID", "_-8=", "/+8"]))"}"#
     case 7: return #"{"geoPointValue":{"latitude":1.5,"longitude":-2}}"#
     case 8: return #"{"referenceValue":"\#(name(path()))"}"#
@@ -72,7 +74,8 @@ extension RESTScript {
       #"{"referenceValue":"\#(name("k"))"}"#, #"{"bytesValue":"*"}"#, #"{"stringValue":1}"#,
       #"{"booleanValue":"yes"}"#, #"{"mapValue":{"fields":{"":{"nullValue":null}}}}"#,
       #"{"mapValue":{"fields":{"__a__":{"nullValue":null}}}}"#,
-      #"{"mapValue":{"fields":{"__type__":{"stringValue":"__vector__"}}}}"#, #"{"arrayValue":{"values":[{}]}}"#,
+      #"{"mapValue":{"fields":{"__type__":{"stringValue":"__vector__"}}}}"#,
+      #"{"arrayValue":{"values":[{}]}}"#,
     ])
   }
 
@@ -118,7 +121,8 @@ extension RESTScript {
 
   private mutating func precondition() -> String {
     let condition = pick([
-      #""exists":true"#, #""exists":false"#, #""updateTime":"2020-01-01T00:00:00Z""#, "", #""updateTime":"x""#,
+      #""exists":true"#, #""exists":false"#, #""updateTime":"2020-01-01T00:00:00Z""#, "",
+      #""updateTime":"x""#,
     ])
     return #""currentDocument":{\#(condition)}"#
   }
@@ -152,7 +156,8 @@ extension RESTScript {
     case 2: #"{"update":{"name":"\#(invalidName())"}}"#
     case 3: #"{"verify":"\#(invalidName())","currentDocument":{"exists":true}}"#
     case 4: #"{"delete":"\#(name(path()))","updateMask":{"fieldPaths":["n"]}}"#
-    default: #"{"delete":"\#(name(path()))","updateTransforms":[{"fieldPath":"n","increment":{"integerValue":"1"}}]}"#
+    default:
+      #"{"delete":"\#(name(path()))","updateTransforms":[{"fieldPath":"n","increment":{"integerValue":"1"}}]}"#
     }
   }
 }

@@ -4,7 +4,6 @@
 // transaction has read, so another write would wait until it fails; our service lets it through, and the
 // commit of the transaction fails.
 
-
 package struct RESTScript: Sendable {
   package let database: String
   var random: SeededRandom
@@ -16,7 +15,9 @@ package struct RESTScript: Sendable {
   package init(seed: UInt64, stepCount: Int) {
     random = SeededRandom(seed: seed)
     database = "projects/p\(String(seed, radix: 36))/databases/(default)"
-    for _ in 0..<6 { steps.append(step("POST", ":commit", commit((0...random.below(3)).map { _ in update() }))) }
+    for _ in 0..<6 {
+      steps.append(step("POST", ":commit", commit((0...random.below(3)).map { _ in update() })))
+    }
     while steps.count < stepCount { add() }
     if let transaction { end(transaction) }
   }
@@ -169,7 +170,9 @@ package struct RESTScript: Sendable {
     if random.oneIn(4) { list.parameters.append(("mask.fieldPaths", fieldPath())) }
     if random.oneIn(4) { list.parameters.append(("showMissing", "true")) }
     if random.oneIn(4) {
-      let order = pick(["n", "n desc", "s,n desc", "__name__ desc", "n asc,__name__", "n up", ",", "a-b", "`n`"])
+      let order = pick([
+        "n", "n desc", "s,n desc", "__name__ desc", "n asc,__name__", "n up", ",", "a-b", "`n`",
+      ])
       list.parameters.append(("orderBy", order))
       return steps.append(list)
     }

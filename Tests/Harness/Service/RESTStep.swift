@@ -50,7 +50,8 @@ package struct RESTStep: Sendable, CustomStringConvertible {
     var encoded = ""
     for byte in text.utf8 {
       let character = Character(Unicode.Scalar(byte))
-      let isPlain = character.isASCII && (character.isLetter || character.isNumber) || "-._~".contains(character)
+      let isPlain =
+        character.isASCII && (character.isLetter || character.isNumber) || "-._~".contains(character)
       if isPlain || kept.contains(character) && byte < 0x80 {
         encoded.append(character)
       } else {

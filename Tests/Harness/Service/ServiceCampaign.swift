@@ -33,7 +33,8 @@ package struct ServiceCampaign {
   /// fine if both peers know both: each of the two texts was the answer of both peers to another request.
   package mutating func concludeErrors() {
     for (ours, theirs, text) in otherErrors {
-      if sharedErrors.contains(ours), sharedErrors.contains(theirs) || KnownDifference.isPrecondition(theirs) {
+      if sharedErrors.contains(ours), sharedErrors.contains(theirs) || KnownDifference.isPrecondition(theirs)
+      {
         known[.otherError, default: 0] += 1
       } else {
         failures.append(text)
@@ -88,7 +89,9 @@ package struct ServiceCampaign {
       if character == "\"" { isQuoted.toggle() }
       if !isQuoted, !character.isNumber { shape.append(character) }
     }
-    for prefix in ["order by clause cannot contain duplicate fields", "Aggregation aliases contain duplicate"]
+    for prefix in [
+      "order by clause cannot contain duplicate fields", "Aggregation aliases contain duplicate",
+    ]
     where shape.hasPrefix(prefix) { return prefix }
     return shape
   }

@@ -502,6 +502,6 @@ package final class ClientStore: Sendable {
 }
 
 extension DispatchGroup {
-  /// Whether no work is in the group at the moment.
+  /// Whether no work is in the group at the snapshot.
   fileprivate var isEmpty: Bool { wait(timeout: .now()) == .success }
 }

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// The health of a database at one moment.
+/// The health of a database in one snapshot.
 public struct FirestoreHealth: Hashable, Sendable, Codable {
   /// Whether the database accepts writes, or the reason why not.
   public enum Writing: String, Hashable, Sendable, Codable {

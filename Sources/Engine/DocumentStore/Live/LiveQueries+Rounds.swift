@@ -1,4 +1,4 @@
-// The ends of rounds, in which streams get the states of their queries at one moment.
+// The ends of rounds, in which streams get the states of their queries in one snapshot.
 //
 // A round takes place under the lock of `LiveQueries`: it applies commits to views, loads views, or adds and
 // removes queries. At its end, each view includes the same commits, except the views in `unready`. These are

@@ -132,7 +132,7 @@ final class LiveQueries: CommitObserver {
       state.viewsCreated += 1
       let view = LiveView(query, number: state.viewsCreated)
       view.listeners.append(listener)
-      view.keepsFates = listener.stream != nil
+      view.keepsLastStates = listener.stream != nil
       state.views[id] = view
       state.matcher.insert(view)
       noteUnready(view, &state)
@@ -145,7 +145,7 @@ final class LiveQueries: CommitObserver {
 
   private func join(_ listener: any LiveAudience, to view: LiveView, _ state: inout State) {
     view.listeners.append(listener)
-    if listener.stream != nil { view.keepsFates = true }
+    if listener.stream != nil { view.keepsLastStates = true }
     if let mark = publications.markIfQueueIsEmpty { state.mark.advance(to: mark) }
     guard view.wasNotified else { return }
     // The other queries of a stream include later commits than a view that is loading shows.

@@ -65,7 +65,7 @@ enum LiveDifference {
     let old: LiveEntry?
     var new: LiveEntry?
     /// The state of a document that has left the result, if the view has streams.
-    var fate: LiveFate?
+    var lastState: LastState?
   }
 
   case of([[UInt8]: Change])

@@ -51,7 +51,7 @@ package final class LiveStream: Sendable {
   private let path: String
   /// Puts a delivery on the queue.
   private let enqueue: @Sendable (@escaping @Sendable () -> Void) -> Void
-  private let handler: @Sendable (LiveMoment) -> Void
+  private let handler: @Sendable (StreamSnapshot) -> Void
   let state = Locked(State())
 
   /// Creates a stream without queries. `path` is the directory of the store. `enqueue` is called under a
@@ -59,7 +59,7 @@ package final class LiveStream: Sendable {
   init(
     of live: LiveQueries, path: String,
     enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-    handler: @escaping @Sendable (LiveMoment) -> Void
+    handler: @escaping @Sendable (StreamSnapshot) -> Void
   ) {
     self.live = WeakLiveQueries(live)
     self.path = path
@@ -114,7 +114,7 @@ package final class LiveStream: Sendable {
     waitForHandler()
   }
 
-  /// Requests a delivery even if no query changes. Its moment includes all commits that are visible to
+  /// Requests a delivery even if no query changes. Its snapshot includes all commits that are visible to
   /// readers now.
   package func advance() { live.queries?.advance(self) }
 
@@ -187,22 +187,22 @@ package final class LiveStream: Sendable {
 
   private func call(_ delivery: Delivery) {
     // The work that is proportional to the changes needs no lock.
-    var moment = LiveMoment(time: delivery.mark.time, position: delivery.mark.feed, queries: [:])
-    let fates = LiveFates(delivery.news.values.lazy.map(\.news))
+    var snapshot = StreamSnapshot(time: delivery.mark.time, position: delivery.mark.feed, queries: [:])
+    let lastStates = LastStates(delivery.news.values.lazy.map(\.news))
     for (id, news) in delivery.news {
       if let failure = news.news.failure {
-        moment.queries[id] = .failure(failure)
-      } else if let state = news.news.state(fates) {
-        moment.queries[id] = .success(state)
+        snapshot.queries[id] = .failure(failure)
+      } else if let state = news.news.state(lastStates) {
+        snapshot.queries[id] = .success(state)
       }
     }
     let begins = state.withLock { state in
-      let begins = state.begin(delivery, &moment)
+      let begins = state.begin(delivery, &snapshot)
       if begins { state.caller = pthread_self() }
       return begins
     }
     guard begins else { return }
-    handler(moment)
+    handler(snapshot)
     state.withLock { $0.caller = nil }
   }
 

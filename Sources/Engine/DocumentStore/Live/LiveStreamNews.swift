@@ -32,21 +32,21 @@ struct LiveStreamNews: Sendable {
       changes[name] = nil
       return
     }
-    changes[name] = LiveDifference.Change(old: old, new: change.new, fate: change.fate)
+    changes[name] = LiveDifference.Change(old: old, new: change.new, lastState: change.lastState)
   }
 
   // MARK: Delivering
 
-  /// The state to deliver; nil if consumers would notice no difference. `fates` has the last known states of
+  /// The state to deliver; nil if consumers would notice no difference. `lastStates` has the last known states of
   /// documents that left this query or another one of the stream.
-  func state(_ fates: LiveFates) -> LiveQueryState? {
+  func state(_ lastStates: LastStates) -> LiveQueryState? {
     guard let results else { return nil }
     if isFirst { return LiveQueryState(documents: results, isFirst: true, changes: []) }
-    let changes = visibleChanges(fates)
+    let changes = visibleChanges(lastStates)
     return changes.isEmpty ? nil : LiveQueryState(documents: results, isFirst: false, changes: changes)
   }
 
-  private func visibleChanges(_ fates: LiveFates) -> [LiveStreamChange] {
+  private func visibleChanges(_ lastStates: LastStates) -> [LiveStreamChange] {
     var removed: [LiveDifference.Change] = []
     var added: [LiveDifference.Change] = []
     var modified: [LiveDifference.Change] = []
@@ -65,7 +65,7 @@ struct LiveStreamNews: Sendable {
       guard let entry = change.old ?? change.new else { return nil }
       return LiveStreamChange(
         path: entry.document.path, old: change.old?.document, new: change.new?.document,
-        departure: fates.departure(change))
+        departure: lastStates.departure(change))
     }
   }
 
@@ -76,30 +76,30 @@ struct LiveStreamNews: Sendable {
 }
 
 /// The last known states of the documents that left a query. The queries of a stream may see a document leave
-/// after different commits. In one moment, a document has only one state.
-struct LiveFates {
-  private var fates: [[UInt8]: LiveFate] = [:]
+/// after different commits. In one snapshot, a document has only one state.
+struct LastStates {
+  private var lastStates: [[UInt8]: LastState] = [:]
   private var present: [[UInt8]: StoredDocument] = [:]
 
   init(_ news: some Collection<LiveStreamNews>) {
     guard news.count > 1 else { return }
     for change in news.lazy.map(\.changes.values).joined() where change.new == nil {
-      guard let name = change.old?.name, let fate = change.fate else { continue }
-      if let known = fates[name], known.number > fate.number { continue }
-      fates[name] = fate
+      guard let name = change.old?.name, let lastState = change.lastState else { continue }
+      if let known = lastStates[name], known.number > lastState.number { continue }
+      lastStates[name] = lastState
     }
-    guard !fates.isEmpty else { return }
+    guard !lastStates.isEmpty else { return }
     for change in news.lazy.map(\.changes.values).joined() {
-      if let new = change.new, fates[new.name] != nil { present[new.name] = new.document }
+      if let new = change.new, lastStates[new.name] != nil { present[new.name] = new.document }
     }
   }
 
   func departure(_ change: LiveDifference.Change) -> Departure? {
     guard let old = change.old, change.new == nil else { return nil }
     if let document = present[old.name] {
-      return LiveFate(number: 0, time: nil, document: document).departure(from: old.document)
+      return LastState(number: 0, time: nil, document: document).departure(from: old.document)
     }
-    let fate = fates[old.name] ?? change.fate
-    return fate?.departure(from: old.document) ?? .displaced
+    let lastState = lastStates[old.name] ?? change.lastState
+    return lastState?.departure(from: old.document) ?? .displaced
   }
 }

@@ -65,17 +65,17 @@ extension LiveStream.State {
     return LiveStream.Delivery(mark: mark, news: news, isAdvance: isAdvanceReady)
   }
 
-  /// Removes what must not be delivered any more from a moment, and returns whether to deliver it.
-  mutating func begin(_ delivery: LiveStream.Delivery, _ moment: inout LiveMoment) -> Bool {
+  /// Removes what must not be delivered any more from a snapshot, and returns whether to deliver it.
+  mutating func begin(_ delivery: LiveStream.Delivery, _ snapshot: inout StreamSnapshot) -> Bool {
     for (id, news) in delivery.news {
       if !has(news.target) {
-        moment.queries[id] = nil
+        snapshot.queries[id] = nil
       } else if news.news.failure != nil {
         // The query has ended, so its id can be used again.
         queries[id] = nil
       }
     }
-    return !isClosed && (!moment.queries.isEmpty || delivery.isAdvance)
+    return !isClosed && (!snapshot.queries.isEmpty || delivery.isAdvance)
   }
 
   mutating func shouldContinue() -> Bool {

@@ -17,9 +17,9 @@ final class LiveView {
   /// Listeners that wait for their first state, because the view was loading when they came.
   var owed: [any LiveAudience] = []
   /// Whether the view keeps the states of documents that leave the result.
-  var keepsFates = false
+  var keepsLastStates = false
   /// The last states of the documents that have changed since listeners were last notified.
-  var fates: [[UInt8]: LiveFate] = [:]
+  var lastStates: [[UInt8]: LastState] = [:]
   /// True while the query runs or has to run again; commits then go into the backlog.
   private(set) var isLoading = true
   /// True if the query has to run again and no thread has begun that.
@@ -90,7 +90,7 @@ final class LiveView {
     results = LiveResults()
     mirror = [:]
     changes = []
-    fates = [:]
+    lastStates = [:]
     clearBacklog()
   }
 
@@ -147,7 +147,7 @@ final class LiveView {
     isLoading = false
     holdsAllMatches = answer.documents.count < capacity
     self.window = window
-    if keepsFates { noteFates(answer) }
+    if keepsLastStates { noteLastStates(answer) }
     for (number, time, change) in backlog { apply(change, number: number, time: time) }
     guard !needsLoading else {
       isLoading = true
@@ -188,7 +188,9 @@ final class LiveView {
   func apply(_ change: PublishedChange, number: UInt64, time: StoredTimestamp) {
     guard !isLoading else { return note(change, number, time) }
     guard number > mark.number else { return }
-    if keepsFates { fates[change.key] = LiveFate(number: number, time: time, document: change.after) }
+    if keepsLastStates {
+      lastStates[change.key] = LastState(number: number, time: time, document: change.after)
+    }
     let old = entry(before: change)
     if let old { window.remove(sortKey: old.sortKey) }
     var new: LiveEntry?
@@ -240,17 +242,17 @@ final class LiveView {
   /// included all commits up to `number`.
   func takeChanges(since number: UInt64) -> [LiveDifference.Change] {
     wasNotified = true
-    defer { fates = [:] }
+    defer { lastStates = [:] }
     guard isWindowChanged else { return [] }
     isWindowChanged = false
     defer { changes = [] }
     guard showsPart else {
       results = window
-      return withFates(changes, since: number)
+      return withLastStates(changes, since: number)
     }
     let (old, new) = (results.prefix(entries: .max), visibleEntries)
     results = LiveResults(sorted: new)
-    return withFates(LiveDifference.pairs(old, new), since: number)
+    return withLastStates(LiveDifference.pairs(old, new), since: number)
   }
 
   /// The window's entries behind the offset and up to the limit, in query order.

@@ -55,7 +55,7 @@ extension LiveStream {
   /// lock, so it must not run the block.
   package convenience init(
     of store: DocumentStore, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-    handler: @escaping @Sendable (LiveMoment) -> Void
+    handler: @escaping @Sendable (StreamSnapshot) -> Void
   ) {
     self.init(of: store.live, path: store.path, enqueue: enqueue, handler: handler)
   }

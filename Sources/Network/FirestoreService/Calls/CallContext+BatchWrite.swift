@@ -17,7 +17,8 @@ extension CallContext {
     for outcome in outcomes(of: mutations, in: database) {
       switch outcome {
       case .success(let committed):
-        response.writeResults.append(committed.results.first.map { Wire.WriteResult($0) } ?? Wire.WriteResult())
+        response.writeResults.append(
+          committed.results.first.map { Wire.WriteResult($0) } ?? Wire.WriteResult())
         response.status.append(Wire.Status())
       case .failure(let error):
         response.writeResults.append(Wire.WriteResult())

@@ -56,7 +56,7 @@ extension ServedDatabase {
   /// The response to a commit without writes, which has the time of the last commit.
   fileprivate func emptyCommit() throws(RemoteError) -> Wire.CommitResponse {
     var response = Wire.CommitResponse()
-    response.commitTime = Wire.Timestamp(try momentNow().readTime.stored)
+    response.commitTime = Wire.Timestamp(try snapshotNow().readTime.stored)
     return response
   }
 

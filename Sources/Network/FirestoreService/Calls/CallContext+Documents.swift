@@ -96,7 +96,8 @@ extension CallContext {
     let unconditional = Mutation(mutation.path, mutation.change, precondition: .none)
     let document: StoredDocument?
     do throws(DocumentStoreError) {
-      document = try unconditional.apply(to: base, at: outcome.time, updated: outcome.writes.first?.updateTime)
+      document = try unconditional.apply(
+        to: base, at: outcome.time, updated: outcome.writes.first?.updateTime)
     } catch {
       throw RemoteError(error)
     }

@@ -52,7 +52,7 @@ extension CallContext {
     guard database.authority.rules.mayRead == nil else {
       throw RemoteError(.permissionDenied, "Metadata operations require admin authentication.")
     }
-    if let time = request.readTime { _ = try database.moment(at: time) }
+    if let time = request.readTime { _ = try database.snapshot(at: time) }
     let number = PageToken.list(["collections", parent?.description ?? ""])
     let token = try PageToken(request.pageToken, of: number)
     let count = options.pageCount(request.pageSize, standard: options.pageMax)

@@ -1,14 +1,14 @@
-// Reads of one call, all at one moment.
+// Reads of one call, all in one snapshot.
 
 internal import Authority
 internal import DocumentStore
 internal import FirestoreWire
 internal import OfflineSync
 
-/// The documents of a database at one moment, or as a transaction reads them.
+/// The documents of a database in one snapshot, or as a transaction reads them.
 struct ReadView {
   private enum Source {
-    case moment(SharedMoment)
+    case snapshot(SharedSnapshot)
     case transaction(OpenTransaction)
   }
 
@@ -18,17 +18,17 @@ struct ReadView {
   /// The time that the documents are read at.
   let readTime: Wire.Timestamp
 
-  init(_ moment: SharedMoment) {
-    source = .moment(moment)
+  init(_ snapshot: SharedSnapshot) {
+    source = .snapshot(snapshot)
     newTransaction = []
-    readTime = Wire.Timestamp(moment.readTime.stored)
+    readTime = Wire.Timestamp(snapshot.readTime.stored)
   }
 
   init(_ transaction: OpenTransaction, isNew: Bool, in database: ServedDatabase) throws(RemoteError) {
     source = .transaction(transaction)
     newTransaction = isNew ? transaction.id.bytes : []
     switch transaction.kind {
-    case .readOnly(let moment): readTime = Wire.Timestamp(moment.readTime.stored)
+    case .readOnly(let snapshot): readTime = Wire.Timestamp(snapshot.readTime.stored)
     case .readWrite:
       let version = try transaction.read { $0.version }
       readTime = Wire.Timestamp(database.authority.life.raised(version).stored)
@@ -37,18 +37,18 @@ struct ReadView {
 
   /// The documents at the paths; nil for each that does not exist.
   func documents(at paths: [DocumentPath]) throws(RemoteError) -> [DocumentRecord?] {
-    try read { moment throws(RemoteError) in try moment.documents(at: paths) }
+    try read { snapshot throws(RemoteError) in try snapshot.documents(at: paths) }
   }
 
   /// Calls `body` with each document of the result in order, until it returns false.
   func forEach(_ query: StructuredQuery, _ body: (DocumentRecord) -> Bool) throws(RemoteError) {
     switch source {
-    case .moment(let shared): try shared.moment.forEach(query, body)
+    case .snapshot(let shared): try shared.snapshot.forEach(query, body)
     case .transaction(let transaction):
       // The documents are passed on when the transaction is free for other calls again.
       var records: [DocumentRecord] = []
-      try transaction.read { moment throws(RemoteError) in
-        try moment.forEach(query) { record in
+      try transaction.read { snapshot throws(RemoteError) in
+        try snapshot.forEach(query) { record in
           records.append(record)
           return true
         }
@@ -60,14 +60,14 @@ struct ReadView {
   func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(RemoteError) -> [StoredValue] {
-    try read { moment throws(RemoteError) in try moment.aggregate(aggregates, over: query) }
+    try read { snapshot throws(RemoteError) in try snapshot.aggregate(aggregates, over: query) }
   }
 
   private func read<Result>(
-    _ step: (any BackendMoment) throws(RemoteError) -> Result
+    _ step: (any BackendSnapshot) throws(RemoteError) -> Result
   ) throws(RemoteError) -> Result {
     switch source {
-    case .moment(let shared): try step(shared.moment)
+    case .snapshot(let shared): try step(shared.snapshot)
     case .transaction(let transaction): try transaction.read(step)
     }
   }
@@ -81,8 +81,8 @@ extension CallContext {
     _ body: (ReadView) throws(RemoteError) -> Result
   ) throws(RemoteError) -> Result {
     switch selector {
-    case .now: return try body(ReadView(database.momentNow()))
-    case .readTime(let time): return try body(ReadView(database.moment(at: time)))
+    case .now: return try body(ReadView(database.snapshotNow()))
+    case .readTime(let time): return try body(ReadView(database.snapshot(at: time)))
     case .transaction(let id):
       return try database.transactions.use(id, by: owner) { transaction throws(RemoteError) in
         try body(ReadView(transaction, isNew: false, in: database))

@@ -11,36 +11,36 @@ final class ServedDatabase: Sendable {
   let name: DatabaseName
   let authority: Authority
   let transactions: TransactionTable
-  private let held = HeldMoments()
+  private let held = HeldSnapshots()
 
   init(_ name: DatabaseName, _ authority: Authority, options: ServiceOptions) throws(RemoteError) {
     self.name = name
     self.authority = authority
     transactions = TransactionTable(options)
-    if options.keepsRecentMoments { try authority.backend.keepRecentMoments() }
+    if options.keepsRecentSnapshots { try authority.backend.keepRecentSnapshots() }
   }
 
-  // MARK: Moments
+  // MARK: Snapshots
 
   /// All documents as of the last commit.
-  func momentNow() throws(RemoteError) -> SharedMoment {
-    let moment = try authority.backend.moment(.now)
-    return hold(SharedMoment(moment, readTime: authority.life.raised(moment.version)))
+  func snapshotNow() throws(RemoteError) -> SharedSnapshot {
+    let snapshot = try authority.backend.snapshot(.now)
+    return hold(SharedSnapshot(snapshot, readTime: authority.life.raised(snapshot.version)))
   }
 
-  /// All documents at a time, which is one of the last minute, or the time of a moment that is in use.
-  func moment(at time: Wire.Timestamp) throws(RemoteError) -> SharedMoment {
+  /// All documents at a time, which is one of the last minute, or the time of a snapshot that is in use.
+  func snapshot(at time: Wire.Timestamp) throws(RemoteError) -> SharedSnapshot {
     guard let stored = time.stored else {
       throw RemoteError(.invalidArgument, "The requested 'read_time' is not a time.")
     }
     let version = SnapshotVersion(stored)
-    if let moment = held.moment(at: version) { return moment }
-    return hold(SharedMoment(try authority.backend.moment(.at(version)), readTime: version))
+    if let snapshot = held.snapshot(at: version) { return snapshot }
+    return hold(SharedSnapshot(try authority.backend.snapshot(.at(version)), readTime: version))
   }
 
-  private func hold(_ moment: SharedMoment) -> SharedMoment {
-    held.add(moment)
-    return moment
+  private func hold(_ snapshot: SharedSnapshot) -> SharedSnapshot {
+    held.add(snapshot)
+    return snapshot
   }
 
   // MARK: Transactions
@@ -52,8 +52,8 @@ final class ServedDatabase: Sendable {
     try transactions.begin(for: owner) { () throws(RemoteError) in
       switch options?.mode {
       case .readOnly(let options):
-        guard let time = options.readTime else { return .readOnly(try momentNow()) }
-        return .readOnly(try moment(at: time))
+        guard let time = options.readTime else { return .readOnly(try snapshotNow()) }
+        return .readOnly(try snapshot(at: time))
       case .readWrite(let options):
         // An earlier attempt gives this one no rights, because transactions do not wait for each other.
         if !options.retryTransaction.isEmpty { _ = try TransactionID(options.retryTransaction) }

@@ -18,7 +18,7 @@ public struct ServiceOptions: Sendable {
   public var waitingWritesMax = 100
   /// Whether reads can ask for any time of the last minute. If not, they can ask for the present, and for the
   /// times of open read-only transactions. Costs the space of the data that was replaced in that minute.
-  public var keepsRecentMoments = true
+  public var keepsRecentSnapshots = true
   /// The maximum number of documents or collections in a page.
   public var pageMax = 300
   /// Limits on messages.

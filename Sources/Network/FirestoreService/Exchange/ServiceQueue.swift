@@ -6,7 +6,7 @@ internal import Dispatch
 /// call are delivered in blocks of its queue.
 ///
 /// A transport whose client reads slowly lets the blocks wait. A watch stream then keeps at most two states of
-/// each target, because later moments replace those that wait.
+/// each target, because later snapshots replace those that wait.
 public struct ServiceQueue: Sendable {
   /// Adds a block.
   public let add: @Sendable (_ block: @escaping @Sendable () -> Void) -> Void

@@ -8,9 +8,9 @@ internal import OfflineSync
 /// An open transaction. Calls may use it from several threads; its reads and its commit run one at a time.
 final class OpenTransaction: Sendable {
   enum Kind: Sendable {
-    /// Reads one moment, and writes nothing.
-    case readOnly(SharedMoment)
-    /// Reads one moment. The commit succeeds only if all reads would still give the same results.
+    /// Reads one snapshot, and writes nothing.
+    case readOnly(SharedSnapshot)
+    /// Reads one snapshot. The commit succeeds only if all reads would still give the same results.
     case readWrite(any BackendTransaction)
   }
 
@@ -30,21 +30,21 @@ final class OpenTransaction: Sendable {
 
   static let closed = RemoteError(.invalidArgument, "Transaction is invalid or closed.")
 
-  /// The moment that the transaction reads.
-  private var moment: any BackendMoment {
+  /// The snapshot that the transaction reads.
+  private var snapshot: any BackendSnapshot {
     switch kind {
-    case .readOnly(let shared): shared.moment
+    case .readOnly(let shared): shared.snapshot
     case .readWrite(let transaction): transaction
     }
   }
 
   /// Runs a step of the transaction. Throws if the transaction has ended.
   func read<Result>(
-    _ step: (any BackendMoment) throws(RemoteError) -> Result
+    _ step: (any BackendSnapshot) throws(RemoteError) -> Result
   ) throws(RemoteError) -> Result {
     try turn.withLock { turn throws(RemoteError) in
       guard !turn.isEnded else { throw Self.closed }
-      return try step(moment)
+      return try step(snapshot)
     }
   }
 
@@ -67,7 +67,7 @@ final class OpenTransaction: Sendable {
   private func close(_ turn: inout Turn) {
     guard !turn.isEnded else { return }
     turn.isEnded = true
-    // A shared moment ends with its last reference.
+    // A shared snapshot ends with its last reference.
     if case .readWrite(let transaction) = kind { transaction.close() }
   }
 }

@@ -11,11 +11,11 @@ package protocol DocumentBackend: AnyObject, Sendable {
   var identity: BackendIdentity { get }
 
   /// Opens a consistent view of all documents. The caller closes it.
-  func moment(_ when: ReadMoment) throws(RemoteError) -> any BackendMoment
+  func snapshot(_ when: SnapshotTime) throws(RemoteError) -> any BackendSnapshot
 
-  /// Keeps what `moment` needs for each time of the last minute. Without this call, only the moment after the
+  /// Keeps what `snapshot` needs for each time of the last minute. Without this call, only the snapshot after the
   /// last commit can be read.
-  func keepRecentMoments() throws(RemoteError)
+  func keepRecentSnapshots() throws(RemoteError)
 
   /// Begins a transaction on a consistent view. The caller commits it, or ends it.
   func transaction() throws(RemoteError) -> any BackendTransaction
@@ -32,7 +32,7 @@ package protocol DocumentBackend: AnyObject, Sendable {
   /// called in such blocks.
   func follow(
     enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-    handler: @escaping @Sendable (LiveMoment) -> Void
+    handler: @escaping @Sendable (StreamSnapshot) -> Void
   ) -> any Following
 
   /// Returns the commits after a mark, oldest first; nil if they are not kept any more, or if the mark is
@@ -56,7 +56,7 @@ package struct BackendIdentity: Hashable, Sendable {
 }
 
 /// The point in time that a read asks for.
-package enum ReadMoment: Sendable, Hashable {
+package enum SnapshotTime: Sendable, Hashable {
   /// After all commits so far.
   case now
   /// After all commits up to this time, which is not in the future. Fails with `failedPrecondition` if the
@@ -66,15 +66,15 @@ package enum ReadMoment: Sendable, Hashable {
 
 /// The live queries of one consumer: `LiveStream` for any backend.
 package protocol Following: AnyObject, Sendable {
-  /// Adds a query. The first moment that has `id` has its whole result. The call may build an index.
+  /// Adds a query. The first snapshot that has `id` has its whole result. The call may build an index.
   func listen(_ id: Int32, to query: StructuredQuery) throws(RemoteError)
 
-  /// Removes a query. From the return on, no moment has `id`.
+  /// Removes a query. From the return on, no snapshot has `id`.
   func remove(_ id: Int32)
 
-  /// Asks for a moment even if nothing has changed.
+  /// Asks for a snapshot even if nothing has changed.
   func advance()
 
-  /// Ends all queries. No moment follows.
+  /// Ends all queries. No snapshot follows.
   func close()
 }

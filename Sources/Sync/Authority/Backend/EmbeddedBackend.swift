@@ -1,6 +1,6 @@
 // A backend over a store of this process.
 //
-//   moment        a snapshot of the store, or an earlier one and the changes since
+//   snapshot        a snapshot of the store, or an earlier one and the changes since
 //   transaction   one attempt of a store transaction
 //   follow        a live stream of the store
 //   changes       the change feed, which a consumer of the authority keeps active
@@ -12,7 +12,7 @@ package import OfflineSync
 package final class EmbeddedBackend: DocumentBackend {
   package let store: DocumentStore
   private let lane: CommitLane
-  private let recent: RecentMoments
+  private let recent: RecentSnapshots
 
   /// The consumer whose registration keeps the change feed active. It never acknowledges commits, so the
   /// feed is bounded by its own limits.
@@ -25,7 +25,7 @@ package final class EmbeddedBackend: DocumentBackend {
   package init(_ store: DocumentStore) throws(DocumentStoreError) {
     self.store = store
     lane = CommitLane(store)
-    recent = RecentMoments(store)
+    recent = RecentSnapshots(store)
     _ = try store.feedConsumer(Self.consumer)
     if store.feedConsumers.contains(Self.formerConsumer) {
       try store.feedConsumer(Self.formerConsumer).unregister()
@@ -36,17 +36,17 @@ package final class EmbeddedBackend: DocumentBackend {
 
   // MARK: Reading
 
-  package func moment(_ when: ReadMoment) throws(RemoteError) -> any BackendMoment {
+  package func snapshot(_ when: SnapshotTime) throws(RemoteError) -> any BackendSnapshot {
     switch when {
     case .now:
-      return EmbeddedMoment(try translating { () throws(DocumentStoreError) in try store.snapshot() })
+      return EmbeddedSnapshot(try translating { () throws(DocumentStoreError) in try store.snapshot() })
     case .at(let version):
       try checkIsPast(version)
-      let moment = EmbeddedMoment(
+      let snapshot = EmbeddedSnapshot(
         try translating { () throws(DocumentStoreError) in try store.snapshot(through: version.stored) })
-      guard version < moment.version else { return moment }
-      moment.close()
-      return try recent.moment(at: version)
+      guard version < snapshot.version else { return snapshot }
+      snapshot.close()
+      return try recent.snapshot(at: version)
     }
   }
 
@@ -57,7 +57,7 @@ package final class EmbeddedBackend: DocumentBackend {
     }
   }
 
-  package func keepRecentMoments() throws(RemoteError) {
+  package func keepRecentSnapshots() throws(RemoteError) {
     try translating { () throws(DocumentStoreError) in try recent.keep() }
   }
 
@@ -67,7 +67,7 @@ package final class EmbeddedBackend: DocumentBackend {
 
   package func follow(
     enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-    handler: @escaping @Sendable (LiveMoment) -> Void
+    handler: @escaping @Sendable (StreamSnapshot) -> Void
   ) -> any Following {
     EmbeddedFollowing(LiveStream(of: store, enqueue: enqueue, handler: handler))
   }

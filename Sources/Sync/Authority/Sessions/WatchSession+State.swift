@@ -75,22 +75,22 @@ extension WatchSession {
       return !isClosed
     }
 
-    // MARK: Moments
+    // MARK: Snapshots
 
-    /// A moment, as far as it concerns targets that still exist.
+    /// A snapshot, as far as it concerns targets that still exist.
     struct News {
       var changes: [(change: LiveStreamChange, target: TargetID)] = []
-      /// The targets of which the moment has the whole state for the first time.
+      /// The targets of which the snapshot has the whole state for the first time.
       var complete: [(target: WatchedTarget, present: [StoredDocument])] = []
       var failures: [(target: TargetID, error: DocumentStoreError)] = []
       var outbox: [WatchChange] = []
     }
 
-    /// Takes a moment over. Returns nil if the session is closed.
-    mutating func take(_ moment: LiveMoment) -> News? {
+    /// Takes a snapshot over. Returns nil if the session is closed.
+    mutating func take(_ snapshot: StreamSnapshot) -> News? {
       guard !isClosed else { return nil }
       var news = News(outbox: takeOutbox())
-      for (query, result) in moment.queries.sorted(by: { $0.key < $1.key }) {
+      for (query, result) in snapshot.queries.sorted(by: { $0.key < $1.key }) {
         guard let id = targetsOfQueries[query] else { continue }
         switch result {
         case .failure(let error): news.failures.append((id, error))

@@ -2,13 +2,13 @@
 //
 // Invariants:
 //   - `send` is only called in blocks of `enqueue`, so messages have one order.
-//   - A moment is sent as a whole: changes of documents in targets that were sent before, then the targets
+//   - A snapshot is sent as a whole: changes of documents in targets that were sent before, then the targets
 //     whose state is complete for the first time, and finally `noChange` for all targets, with a token and a
 //     time. These times never decrease.
-//   - A target is added in the moment that has its whole state. Until then, the tokens of other moments
+//   - A target is added in the snapshot that has its whole state. Until then, the tokens of other snapshots
 //     would claim too much for it.
-//   - The answer to a request waits in `outbox`, and is sent before any later moment.
-//   - A slow consumer keeps two states of each query, because the stream replaces moments that wait.
+//   - The answer to a request waits in `outbox`, and is sent before any later snapshot.
+//   - A slow consumer keeps two states of each query, because the stream replaces snapshots that wait.
 
 internal import ByteStore
 internal import DocumentStore
@@ -41,8 +41,8 @@ package final class WatchSession: Sendable {
     self.authority = authority
     self.consumer = consumer
     let session = Weak()
-    following = authority.backend.follow(enqueue: consumer.enqueue) { moment in
-      session.value?.deliver(moment)
+    following = authority.backend.follow(enqueue: consumer.enqueue) { snapshot in
+      session.value?.deliver(snapshot)
     }
     session.value = self
   }

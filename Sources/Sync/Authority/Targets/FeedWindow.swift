@@ -1,4 +1,4 @@
-// The documents that have changed between the token of a target and a moment.
+// The documents that have changed between the token of a target and a snapshot.
 
 internal import DocumentStore
 internal import OfflineSync

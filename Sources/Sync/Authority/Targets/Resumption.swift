@@ -21,7 +21,7 @@ struct Resumption {
   struct Context {
     let backend: any DocumentBackend
     let mayRead: (DocumentPath) -> Bool
-    /// The position and time of the moment to resume to.
+    /// The position and time of the snapshot to resume to.
     let position: FeedPosition?
     let version: SnapshotVersion
   }
@@ -101,10 +101,10 @@ struct Resumption {
       case .writtenWithMuchElse: unknown.append(path)
       }
     }
-    guard !unknown.isEmpty, let moment = try? context.backend.moment(.now) else { return contents }
-    defer { moment.close() }
-    for (path, record) in zip(unknown, (try? moment.documents(at: unknown)) ?? []) {
-      // A state later than the moment could be inconsistent with other documents.
+    guard !unknown.isEmpty, let snapshot = try? context.backend.snapshot(.now) else { return contents }
+    defer { snapshot.close() }
+    for (path, record) in zip(unknown, (try? snapshot.documents(at: unknown)) ?? []) {
+      // A state later than the snapshot could be inconsistent with other documents.
       guard let document = record?.document, SnapshotVersion(document.updateTime) <= context.version else {
         continue
       }

@@ -95,7 +95,8 @@ public final class TestWorld: Sendable {
   ) throws -> TestClient {
     let isTaken = name == "authority" || members.withLock { $0.contains { $0.name == name } }
     guard !isTaken else { throw TestWorldError.nameInUse(name) }
-    let connection = TestConnection(to: authority.internalAuthority, seed: scheduler.random(), in: scheduler) {
+    let connection = TestConnection(to: authority.internalAuthority, seed: scheduler.random(), in: scheduler)
+    {
       [weak self] in self?.record($0, of: name)
     }
     connection.remote.setFaults(network.initial.withLock { $0 }.loopback)

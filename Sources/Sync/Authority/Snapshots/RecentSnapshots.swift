@@ -9,7 +9,7 @@ internal import Dispatch
 internal import DocumentStore
 internal import OfflineSync
 
-final class RecentMoments: Sendable {
+final class RecentSnapshots: Sendable {
   private struct Kept: Sendable {
     let snapshot: StoreSnapshot
     let version: SnapshotVersion
@@ -33,7 +33,7 @@ final class RecentMoments: Sendable {
 
   private let store: DocumentStore
   private let state = Locked(State())
-  private let queue = DispatchQueue(label: "dugout.authority.moments")
+  private let queue = DispatchQueue(label: "dugout.authority.snapshots")
 
   init(_ store: DocumentStore) { self.store = store }
 
@@ -78,11 +78,11 @@ final class RecentMoments: Sendable {
   // MARK: Reading
 
   /// All documents at a time before the last commit. Throws `failedPrecondition` if they are not kept.
-  func moment(at version: SnapshotVersion) throws(RemoteError) -> PastMoment {
+  func snapshot(at version: SnapshotVersion) throws(RemoteError) -> PastSnapshot {
     let base = state.withLock { state in state.kept.last { $0.version <= version } }
     guard let base else { throw Self.unkept }
     do throws(DocumentStoreError) {
-      return try moment(at: version, from: base)
+      return try snapshot(at: version, from: base)
     } catch {
       if case .feedTruncated = error { throw Self.unkept }
       throw RemoteError(error)
@@ -92,7 +92,9 @@ final class RecentMoments: Sendable {
   private static let unkept = RemoteError(
     .failedPrecondition, "The requested 'read_time' is too old: its documents are not kept any more.")
 
-  private func moment(at version: SnapshotVersion, from base: Kept) throws(DocumentStoreError) -> PastMoment {
+  private func snapshot(at version: SnapshotVersion, from base: Kept) throws(DocumentStoreError)
+    -> PastSnapshot
+  {
     var changed: [DocumentPath: StoredDocument?] = [:]
     var (position, last) = (base.position, base.version)
     while true {
@@ -100,13 +102,13 @@ final class RecentMoments: Sendable {
         after: position, max: Self.commitsPerPage, bytesMax: Self.pageBytesMax)
       for commit in commits {
         guard SnapshotVersion(commit.time) <= version else {
-          return PastMoment(base.snapshot, changed, at: last)
+          return PastSnapshot(base.snapshot, changed, at: last)
         }
         last = SnapshotVersion(commit.time)
         for change in commit.changes { changed[change.path] = .some(try Self.state(change)) }
         guard changed.count <= Self.changesMax else { throw .feedTruncated("Too much has changed.") }
       }
-      guard end > position else { return PastMoment(base.snapshot, changed, at: last) }
+      guard end > position else { return PastSnapshot(base.snapshot, changed, at: last) }
       position = end
     }
   }

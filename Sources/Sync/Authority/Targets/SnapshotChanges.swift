@@ -1,9 +1,9 @@
-// The changes of one moment, with the targets that each document is in or has left.
+// The changes of one snapshot, with the targets that each document is in or has left.
 
 internal import DocumentStore
 internal import OfflineSync
 
-struct MomentChanges {
+struct SnapshotChanges {
   private struct Change {
     /// The state of the document; nil if no target knows another one than before.
     var document: RemoteDocument?
@@ -16,7 +16,7 @@ struct MomentChanges {
   /// Whether the user may be sent the content of a document that has left a target.
   private let mayRead: (DocumentPath) -> Bool
 
-  /// `version` is the time of the moment, up to which a deleted document is known to be absent.
+  /// `version` is the time of the snapshot, up to which a deleted document is known to be absent.
   init(at version: SnapshotVersion, mayRead: @escaping (DocumentPath) -> Bool) {
     self.version = version
     self.mayRead = mayRead
@@ -31,8 +31,9 @@ struct MomentChanges {
       known.removed.append(target)
       switch change.departure {
       case .deleted(let time):
-        // The document may exist again at the time of the moment, outside all targets.
-        known.document = RemoteDocument(change.path, nil, version: time.map { SnapshotVersion($0) } ?? version)
+        // The document may exist again at the time of the snapshot, outside all targets.
+        known.document = RemoteDocument(
+          change.path, nil, version: time.map { SnapshotVersion($0) } ?? version)
       case .changed(let document) where known.document == nil && mayRead(change.path):
         known.document = RemoteDocument(document)
       case .changed, .displaced, nil: break

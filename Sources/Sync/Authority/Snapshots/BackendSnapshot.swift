@@ -4,7 +4,7 @@ package import DocumentStore
 package import OfflineSync
 
 /// All documents at one point in time. Keeps the data of that time until `close`.
-package protocol BackendMoment: AnyObject, Sendable {
+package protocol BackendSnapshot: AnyObject, Sendable {
   /// The time of the last commit that the view includes.
   var version: SnapshotVersion { get }
 
@@ -22,10 +22,10 @@ package protocol BackendMoment: AnyObject, Sendable {
   func close()
 }
 
-/// A moment whose reads a later commit validates.
-package protocol BackendTransaction: BackendMoment {
+/// A snapshot whose reads a later commit validates.
+package protocol BackendTransaction: BackendSnapshot {
   /// Commits mutations if every read would still give the same result, and ends the transaction. Throws
   /// `aborted` otherwise. Without mutations, the result is nil and nothing is validated, because all reads
-  /// are from one moment.
+  /// are from one snapshot.
   func commit(_ mutations: [Mutation], recording: CommitRecord?) throws(RemoteError) -> CommitOutcome?
 }

@@ -1,7 +1,7 @@
 // The state of a document that has left a view.
 
 /// The last state of a document that a view has seen.
-struct LiveFate: Sendable {
+struct LastState: Sendable {
   /// The document has this state after all commits up to this number.
   let number: UInt64
   /// The time of the last of these commits; nil if it is unknown.

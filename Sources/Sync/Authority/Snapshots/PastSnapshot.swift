@@ -7,7 +7,7 @@ internal import DocumentStore
 internal import OfflineSync
 
 /// An earlier snapshot, and the documents that have changed since.
-final class PastMoment: BackendMoment {
+final class PastSnapshot: BackendSnapshot {
   let version: SnapshotVersion
   private let snapshot: Locked<StoreSnapshot?>
   /// The last states of the changed documents; nil for those that do not exist.
@@ -21,12 +21,12 @@ final class PastMoment: BackendMoment {
 
   private func opened() throws(RemoteError) -> StoreSnapshot {
     guard let snapshot = snapshot.withLock({ $0 }) else {
-      throw RemoteError(.failedPrecondition, "The moment was closed.")
+      throw RemoteError(.failedPrecondition, "The snapshot was closed.")
     }
     return snapshot
   }
 
-  /// Releases the snapshot, which other moments may use.
+  /// Releases the snapshot, which other snapshots may use.
   func close() { snapshot.withLock { $0 = nil } }
 
   // MARK: Reading

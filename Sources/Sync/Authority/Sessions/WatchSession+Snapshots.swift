@@ -1,4 +1,4 @@
-// How a session sends a moment.
+// How a session sends a snapshot.
 
 internal import ByteStore
 internal import DocumentStore
@@ -8,18 +8,18 @@ extension WatchSession {
   /// Sends the messages that wait. Called in blocks of `enqueue`.
   func flush() { for message in state.withLock({ $0.flush() }) { send(message) } }
 
-  /// Sends a moment. Called in blocks of `enqueue`.
-  func deliver(_ moment: LiveMoment) {
-    guard let news = state.withLock({ $0.take(moment) }) else { return }
+  /// Sends a snapshot. Called in blocks of `enqueue`.
+  func deliver(_ snapshot: StreamSnapshot) {
+    guard let news = state.withLock({ $0.take(snapshot) }) else { return }
     for message in news.outbox { send(message) }
-    let version = moment.time.map { SnapshotVersion($0) } ?? .first
+    let version = snapshot.time.map { SnapshotVersion($0) } ?? .first
     let mayRead = { [authority, user = consumer.user] path in authority.rules.mayRead(path, as: user) }
-    var changes = MomentChanges(at: version, mayRead: mayRead)
+    var changes = SnapshotChanges(at: version, mayRead: mayRead)
     for (change, target) in news.changes { changes.add(change, in: target) }
     changes.forEachMessage { send($0) }
-    let token = authority.life.resumeToken(position: moment.position ?? .start, time: version)
+    let token = authority.life.resumeToken(position: snapshot.position ?? .start, time: version)
     let context = Resumption.Context(
-      backend: authority.backend, mayRead: mayRead, position: moment.position, version: version)
+      backend: authority.backend, mayRead: mayRead, position: snapshot.position, version: version)
     for (target, present) in news.complete {
       let answer = TargetAnswer(
         target: target, present: present, context: context, documentsName: consumer.documentsName,

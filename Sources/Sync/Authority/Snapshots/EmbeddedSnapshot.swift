@@ -5,7 +5,7 @@ internal import DocumentStore
 internal import OfflineSync
 
 /// A snapshot of the store.
-final class EmbeddedMoment: BackendMoment {
+final class EmbeddedSnapshot: BackendSnapshot {
   private let snapshot: StoreSnapshot
 
   init(_ snapshot: StoreSnapshot) { self.snapshot = snapshot }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Authority
 
-@Suite struct RecentMomentTests {
+@Suite struct RecentSnapshotTests {
   private typealias State = [DocumentPath: StoredDocument]
 
   private static let rooms = StructuredQuery(.collection(CollectionPath(unchecked: ["rooms"])))
@@ -61,27 +61,27 @@ import Testing
     var rng = SeededRandom(seed: seed)
     let backend = try EmbeddedBackend(store)
     _ = try commit(5, &rng)
-    try backend.keepRecentMoments()
+    try backend.keepRecentSnapshots()
     let states = try commit(60, &rng)
     let queries = try Self.queries()
     let aggregates: [Aggregate] = [.count, .sum(Self.number), .average(Self.number)]
     for (time, state) in states {
-      let moment = try backend.moment(.at(time))
-      defer { moment.close() }
-      #expect(moment.version <= time)
+      let snapshot = try backend.snapshot(.at(time))
+      defer { snapshot.close() }
+      #expect(snapshot.version <= time)
       let paths = (0..<9).map { DocumentPath(unchecked: ["rooms", "\($0)"]) }
-      #expect(try moment.documents(at: paths).map { $0?.document } == paths.map { state[$0] })
+      #expect(try snapshot.documents(at: paths).map { $0?.document } == paths.map { state[$0] })
       for query in queries {
         let expected = query.answer(from: state.values)
         var found: [StoredDocument] = []
-        try moment.forEach(query) { record in
+        try snapshot.forEach(query) { record in
           found.append(record.document)
           return true
         }
         #expect(found == expected, "\(query.canonicalID)")
         var aggregation = Aggregation(aggregates)
         for document in expected { aggregation.add(document) }
-        #expect(try moment.aggregate(aggregates, over: query) == aggregation.results)
+        #expect(try snapshot.aggregate(aggregates, over: query) == aggregation.results)
       }
     }
   }
@@ -89,28 +89,28 @@ import Testing
   /// The time after a commit belongs to it until the next commit, and no later commit gets it.
   @Test func timesBetweenCommitsAreReadAndStayFree() throws {
     let backend = try EmbeddedBackend(store)
-    try backend.keepRecentMoments()
+    try backend.keepRecentSnapshots()
     let path = DocumentPath(unchecked: ["rooms", "1"])
     let first = SnapshotVersion(try store.commit([.set(path, StoredMap([("n", .integer(1))]))]))
     clock.advance(nanoseconds: 5_000_000)
     let now = SnapshotVersion(microseconds: clock.wallMicroseconds())
     func number(at version: SnapshotVersion) throws -> StoredValue? {
-      try backend.moment(.at(version)).documents(at: [path])[0]?.value(at: Self.number)
+      try backend.snapshot(.at(version)).documents(at: [path])[0]?.value(at: Self.number)
     }
     #expect(try number(at: now) == .integer(1))
     let second = SnapshotVersion(try store.commit([.set(path, StoredMap([("n", .integer(2))]))]))
     #expect(second > now)
     #expect(try number(at: now) == .integer(1))
-    #expect(try backend.moment(.at(now)).version == first)
+    #expect(try backend.snapshot(.at(now)).version == first)
     #expect(try number(at: second) == .integer(2))
     #expect {
       try number(at: SnapshotVersion(microseconds: second.microseconds + 1_000_000))
     } throws: { error in (error as? RemoteError)?.code == .invalidArgument }
   }
 
-  private func code(_ moments: RecentMoments, _ version: SnapshotVersion) -> RemoteError.Code? {
+  private func code(_ snapshots: RecentSnapshots, _ version: SnapshotVersion) -> RemoteError.Code? {
     do throws(RemoteError) {
-      _ = try moments.moment(at: version)
+      _ = try snapshots.snapshot(at: version)
       return nil
     } catch {
       return error.code
@@ -119,28 +119,28 @@ import Testing
 
   @Test func snapshotsAreKeptForAMinute() throws {
     _ = try store.feedConsumer("reader")
-    let moments = RecentMoments(store)
+    let snapshots = RecentSnapshots(store)
     let path = DocumentPath(unchecked: ["rooms", "1"])
-    #expect(code(moments, .first) == .failedPrecondition, "nothing is kept yet")
-    try moments.keep()
+    #expect(code(snapshots, .first) == .failedPrecondition, "nothing is kept yet")
+    try snapshots.keep()
     var times: [SnapshotVersion] = []
     for _ in 0..<150 {
       times.append(SnapshotVersion(try store.commit([.set(path, StoredMap())])))
-      moments.addIfDue()
+      snapshots.addIfDue()
       clock.advance(nanoseconds: 1_000_000_000)
     }
     // The feed is not the limit.
     #expect(try store.feedRange().oldest == .start)
-    #expect(times.suffix(60).allSatisfy { code(moments, $0) == nil })
-    #expect(times.prefix(80).allSatisfy { code(moments, $0) == .failedPrecondition })
-    #expect(moments.keptCount <= 62)
+    #expect(times.suffix(60).allSatisfy { code(snapshots, $0) == nil })
+    #expect(times.prefix(80).allSatisfy { code(snapshots, $0) == .failedPrecondition })
+    #expect(snapshots.keptCount <= 62)
   }
 
   /// The feed keeps only the names of such a commit's documents.
   @Test func aTimeBehindACommitThatIsTooLargeForTheFeedIsRefused() throws {
     _ = try store.feedConsumer("reader")
-    let moments = RecentMoments(store)
-    try moments.keep()
+    let snapshots = RecentSnapshots(store)
+    try snapshots.keep()
     let much = StoredMap([("t", .bytes([UInt8](repeating: 1, count: 900_000)))])
     let large = SnapshotVersion(
       try store.commit([
@@ -148,10 +148,10 @@ import Testing
         .set(DocumentPath(unchecked: ["rooms", "2"]), much),
       ]))
     let next = SnapshotVersion(try store.commit([.delete(DocumentPath(unchecked: ["rooms", "1"]))]))
-    #expect(code(moments, SnapshotVersion(microseconds: large.microseconds)) == .failedPrecondition)
-    #expect(code(moments, next) == .failedPrecondition)
+    #expect(code(snapshots, SnapshotVersion(microseconds: large.microseconds)) == .failedPrecondition)
+    #expect(code(snapshots, next) == .failedPrecondition)
     clock.advance(nanoseconds: 2_000_000_000)
-    moments.addIfDue()
-    #expect(code(moments, next) == nil)
+    snapshots.addIfDue()
+    #expect(code(snapshots, next) == nil)
   }
 }

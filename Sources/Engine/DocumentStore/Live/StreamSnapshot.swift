@@ -1,7 +1,7 @@
 // The values that a stream of queries delivers.
 
 /// The states of several queries after one commit.
-package struct LiveMoment: Sendable {
+package struct StreamSnapshot: Sendable {
   /// The time of the last commit that all states of the stream include; nil if there is none. Never decreases
   /// on a stream.
   package var time: StoredTimestamp?
