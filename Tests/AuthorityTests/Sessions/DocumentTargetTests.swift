@@ -27,6 +27,15 @@ import Testing
     #expect(client.messages() == ["added 4", "rooms/c gone out 4", "current 4", "snapshot"])
   }
 
+  /// Regression: the client was told that the document does not exist.
+  @Test func aDocumentThatDoesNotMatchAQueryOfItIsNotSent() throws {
+    try world.commit(["a": 1])
+    let query = try StructuredQuery(.document(paths[0]))
+      .filtered(by: .field(FieldFilter(StoredFieldPath(["n"]), .equal, .integer(2))))
+    client.watch(2, query)
+    #expect(client.messages() == ["added 2", "current 2", "snapshot"])
+  }
+
   @Test func changesOfAllDocumentsAreOneSnapshot() throws {
     try world.commit(["a": 1, "b": 2])
     client.watch(2, documents: paths + paths)
