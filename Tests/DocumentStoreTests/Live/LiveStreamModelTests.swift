@@ -1,5 +1,5 @@
-// Streams against a model: after each delivery, all queries of a stream equal their results at the time of the
-// delivery, computed from every document.
+// Streams against a model: after each delivery, all queries of a stream equal their results at the time of
+// the delivery, computed from every document.
 
 import ByteStore
 import Dispatch
@@ -240,8 +240,8 @@ struct StreamScript {
     #expect(store.live.viewCount == 0)
   }
 
-  /// Several threads commit, while the consumers' queues deliver. The snapshots are compared afterwards, when the
-  /// order of the commits is known.
+  /// Several threads commit, while the consumers' queues deliver. The snapshots are compared afterwards, when
+  /// the order of the commits is known.
   @Test(.timeLimit(.minutes(3)), arguments: [1, 2] as [UInt64])
   func momentsAreConsistentWhileThreadsCommit(seed: UInt64) throws {
     let store = try SimulatedStore().store

@@ -73,7 +73,8 @@ import Testing
     #expect(publications.markIfQueueIsEmpty?.time == timestamp(7))
   }
 
-  /// A commit that is published while the first observer comes may not be queued. Streams must not wait for it.
+  /// A commit that is published while the first observer comes may not be queued. Streams must not wait for
+  /// it.
   @Test func aSnapshotCountsCommitsThatTheFirstObserverMissed() {
     publish(1)
     observe(number: 1)

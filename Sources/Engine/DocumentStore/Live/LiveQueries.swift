@@ -96,7 +96,7 @@ final class LiveQueries: CommitObserver {
     _ listener: any LiveAudience, to query: StructuredQuery
   ) throws(DocumentStoreError) -> String {
     let id = query.canonicalID
-    if let view = join(listener, to: query, id) {
+    if let view = join(listener, to: query, id: id) {
       do throws(DocumentStoreError) {
         try load(view)
       } catch {
@@ -121,11 +121,11 @@ final class LiveQueries: CommitObserver {
   }
 
   /// Adds a listener to the view of the query. Returns the view if it is new.
-  private func join(_ listener: any LiveAudience, to query: StructuredQuery, _ id: String) -> LiveView? {
+  private func join(_ listener: any LiveAudience, to query: StructuredQuery, id: String) -> LiveView? {
     state.withLock { state in
       state.listenerCount += 1
       if let view = state.views[id] {
-        join(listener, to: view, &state)
+        join(listener, to: view, state: &state)
         endRound(&state)
         return nil
       }
@@ -143,7 +143,7 @@ final class LiveQueries: CommitObserver {
     }
   }
 
-  private func join(_ listener: any LiveAudience, to view: LiveView, _ state: inout State) {
+  private func join(_ listener: any LiveAudience, to view: LiveView, state: inout State) {
     view.listeners.append(listener)
     if listener.stream != nil { view.keepsLastStates = true }
     if let mark = publications.markIfQueueIsEmpty { state.mark.advance(to: mark) }

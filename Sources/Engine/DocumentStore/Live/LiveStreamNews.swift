@@ -37,8 +37,8 @@ struct LiveStreamNews: Sendable {
 
   // MARK: Delivering
 
-  /// The state to deliver; nil if consumers would notice no difference. `lastStates` has the last known states of
-  /// documents that left this query or another one of the stream.
+  /// The state to deliver; nil if consumers would notice no difference. `lastStates` has the last known
+  /// states of documents that left this query or another one of the stream.
   func state(_ lastStates: LastStates) -> LiveQueryState? {
     guard let results else { return nil }
     if isFirst { return LiveQueryState(documents: results, isFirst: true, changes: []) }

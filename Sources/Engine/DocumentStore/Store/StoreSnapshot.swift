@@ -261,7 +261,8 @@ extension DocumentStore {
   /// Takes a snapshot of all documents as of the last commit.
   public func snapshot() throws(DocumentStoreError) -> StoreSnapshot { try StoreSnapshot(of: self) }
 
-  /// Takes a snapshot that includes all commits up to a time. Commits that it does not include get later times.
+  /// Takes a snapshot that includes all commits up to a time. Commits that it does not include get later
+  /// times.
   package func snapshot(through time: StoredTimestamp) throws(DocumentStoreError) -> StoreSnapshot {
     _ = raiseCommitTime(to: time)
     pipeline.waitForCommitsInProgress()

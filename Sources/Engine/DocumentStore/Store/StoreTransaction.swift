@@ -207,8 +207,8 @@ public final class StoreTransaction: Sendable {
     try commit(nil)?.time
   }
 
-  /// Commits like `commit()`, and returns the results of the writes. The commit also writes the record. Returns
-  /// nil, and writes no record, if the transaction has no writes.
+  /// Commits like `commit()`, and returns the results of the writes. The commit also writes the record.
+  /// Returns nil, and writes no record, if the transaction has no writes.
   package func commit(recording record: CommitRecord?) throws(DocumentStoreError) -> CommitOutcome? {
     try commit(CommitTerms.OutcomeRequest(record: record))?.outcome
   }
