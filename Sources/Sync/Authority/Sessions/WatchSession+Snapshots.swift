@@ -46,8 +46,8 @@ extension WatchSession {
     guard case .document(let path, let document?, let updated, let removed) = message else {
       return consumer.send(message, .none)
     }
-    var told = document
-    told.version = authority.life.raised(document.version)
-    consumer.send(.document(path, told, updated: updated, removed: removed), .none)
+    var raised = document
+    raised.version = authority.life.raised(document.version)
+    consumer.send(.document(path, raised, updated: updated, removed: removed), .none)
   }
 }

@@ -16,7 +16,7 @@ package import OfflineSync
 
 /// A watch stream as an authority sees it. Requests come one at a time, from any thread. Ends with `close`,
 /// or with its last reference.
-package final class WatchSession: Sendable {
+package final class WatchSession: AuthoritySession {
   package typealias Enqueue = @Sendable (@escaping @Sendable () -> Void) -> Void
 
   /// The parameters of `Authority.openWatchSession`.
@@ -97,7 +97,7 @@ package final class WatchSession: Sendable {
   }
 
   /// Ends the session because of the authority.
-  func end(_ error: RemoteError) {
+  package func end(_ error: RemoteError) {
     guard state.withLock({ $0.close() }) else { return }
     following.close()
     consumer.enqueue { [ended = consumer.ended] in ended(error) }

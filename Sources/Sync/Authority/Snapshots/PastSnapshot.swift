@@ -77,7 +77,8 @@ final class PastSnapshot: BackendSnapshot {
     let run = query.executableForm
     let added = changed.values.compactMap { $0 }.filter { run.matches($0) }
       .sorted { run.compare($0, $1) == .before }
-    let records = Self.merge(try unchanged(run, in: snapshot), added.map { DocumentRecord($0) }, run)
+    let records = Self.merge(
+      try unchanged(run, in: snapshot), added.map { DocumentRecord($0) }, inOrderOf: run)
     let found = Array(records.dropFirst(run.offset).prefix(Self.count(run.limit) ?? records.count))
     if case .last = query.limit { return found.reversed() }
     return found
@@ -104,7 +105,7 @@ final class PastSnapshot: BackendSnapshot {
 
   /// Merges two ordered lists.
   private static func merge(
-    _ left: [DocumentRecord], _ right: [DocumentRecord], _ run: StructuredQuery
+    _ left: [DocumentRecord], _ right: [DocumentRecord], inOrderOf run: StructuredQuery
   ) -> [DocumentRecord] {
     guard !right.isEmpty else { return left }
     var merged: [DocumentRecord] = []

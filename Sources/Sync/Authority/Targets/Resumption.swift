@@ -27,14 +27,14 @@ struct Resumption {
   }
 
   /// Returns nil in case 3. `present` is all documents of the target.
-  init?(of target: WatchedTarget, _ present: [StoredDocument], _ context: Context) {
+  init?(of target: WatchedTarget, _ present: [StoredDocument], in context: Context) {
     guard case .here(let position, let time)? = target.token, !target.hasLimit, let end = context.position,
       position <= end
     else { return nil }
     let window = try? FeedWindow(
       of: target, from: BackendMark(position, time), through: end, count: present.count, in: context.backend)
     if let window {
-      guard add(window, target, present, context) else { return nil }
+      guard add(window, of: target, present: present, in: context) else { return nil }
     } else {
       guard target.request.expectedCount != nil else { return nil }
       for document in present where SnapshotVersion(document.updateTime) > time {
@@ -52,7 +52,7 @@ struct Resumption {
 
   /// Returns false if the changes do not suffice, and the client cannot process a filter.
   private mutating func add(
-    _ window: FeedWindow, _ target: WatchedTarget, _ present: [StoredDocument], _ context: Context
+    _ window: FeedWindow, of target: WatchedTarget, present: [StoredDocument], in context: Context
   ) -> Bool {
     var departures = window.entries
     for document in present where departures.removeValue(forKey: document.path) != nil {
@@ -70,15 +70,17 @@ struct Resumption {
       }
     }
     guard let expected = target.request.expectedCount else { return !needsFilter }
-    if Self.countBefore(window, target, present, departures) != expected { needsFilter = true }
+    if Self.countBefore(window, of: target, present: present, departures: departures) != expected {
+      needsFilter = true
+    }
     return true
   }
 
   /// The number of documents that a client with the state of the token has, as far as the changes tell; nil
   /// if unknown.
   private static func countBefore(
-    _ window: FeedWindow, _ target: WatchedTarget, _ present: [StoredDocument],
-    _ departures: [DocumentPath: FeedWindow.Entry]
+    _ window: FeedWindow, of target: WatchedTarget, present: [StoredDocument],
+    departures: [DocumentPath: FeedWindow.Entry]
   ) -> Int? {
     guard !window.entries.isEmpty else { return present.count }
     // With conditions, it is unknown which of the changed documents matched before.

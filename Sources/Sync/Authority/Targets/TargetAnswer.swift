@@ -19,7 +19,7 @@ struct TargetAnswer {
   func forEachMessage(_ send: (WatchChange) -> Void) {
     let ids = [target.id]
     send(.target(.added, ids))
-    if let resumption = Resumption(of: target, present, context) {
+    if let resumption = Resumption(of: target, present, in: context) {
       for (path, document, isIn) in resumption.documents {
         send(.document(path, document, updated: isIn ? ids : [], removed: isIn ? [] : ids))
       }

@@ -2,7 +2,7 @@
 
 internal import ByteStore
 public import DocumentStore
-package import OfflineSync
+internal import OfflineSync
 
 /// Options for the authority of a store.
 public struct AuthorityOptions: Sendable {
@@ -81,31 +81,15 @@ public final class Authority: Sendable {
 
   // MARK: Sessions
 
-  /// Opens the other end of a watch stream of a user. `documentsName` is the prefix of document names in
-  /// Bloom filters. `enqueue` runs blocks one at a time and in order, but not within its call.
-  ///
-  /// `send` receives the messages in such blocks. A message that names no target has the time up to which
-  /// everything was sent. `ended` is called in such a block, at most once, if the authority ends the session.
-  package func openWatchSession(
-    as user: String?, documentsName: String = Authority.documentsName,
-    enqueue: @escaping WatchSession.Enqueue,
-    send: @escaping @Sendable (WatchChange, SnapshotVersion) -> Void,
-    ended: @escaping @Sendable (RemoteError) -> Void = { _ in }
-  ) -> WatchSession {
-    let session = WatchSession(
-      self,
-      WatchSession.Consumer(
-        user: user, documentsName: documentsName, enqueue: enqueue, send: send, ended: ended))
-    sessions.add(session)
-    return session
-  }
-
   /// The prefix of document names of a database that has no other name.
   package static let documentsName = "projects/loopback/databases/(default)/documents"
 
+  /// Ends a session when the store is set back.
+  func add(_ session: any AuthoritySession) { sessions.add(session) }
+
   /// Tells the time to a session after each write of a client, even if the write does not concern it. For
   /// the few sessions of this process.
-  package func tellTime(to session: WatchSession) { timedSessions.add(session) }
+  package func tellTime(to session: any AuthoritySession) { timedSessions.add(session) }
 
   /// Tells the present time to the sessions that are told it after each write.
   package func tellTime() { for session in timedSessions.all { session.advance() } }

@@ -16,7 +16,7 @@ extension Authority {
       life.isNamed(in: mutations)
       ? try commitToFloor(mutations) : try backend.commit(BackendCommit(mutations))
     tellTime()
-    return told(outcome)
+    return committed(outcome)
   }
 
   /// Starts a commit without waiting, and calls `done` later on another thread.
@@ -29,12 +29,12 @@ extension Authority {
     }
     guard !life.isNamed(in: mutations) else {
       return DispatchQueue.global().async { [self] in
-        done(Result { () throws(RemoteError) in told(try commitToFloor(mutations)) })
+        done(Result { () throws(RemoteError) in committed(try commitToFloor(mutations)) })
         tellTime()
       }
     }
     backend.commit(BackendCommit(mutations)) { [self] outcome in
-      done(outcome.map { told($0) })
+      done(outcome.map { committed($0) })
       tellTime()
     }
   }
@@ -48,7 +48,7 @@ extension Authority {
       return nil
     }
     tellTime()
-    return told(outcome)
+    return committed(outcome)
   }
 
   /// Commits writes that may require the version with which all documents from before a restore are told. The
@@ -80,7 +80,7 @@ extension Authority {
 
   // MARK: Results
 
-  private func told(_ outcome: CommitOutcome) -> Committed {
+  private func committed(_ outcome: CommitOutcome) -> Committed {
     (life.raised(SnapshotVersion(outcome.time)), results(of: outcome))
   }
 

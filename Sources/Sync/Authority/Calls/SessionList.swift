@@ -1,12 +1,23 @@
 // The sessions of an authority.
+//
+// The list does not retain them.
 
 internal import ByteStore
-internal import OfflineSync
+package import OfflineSync
+
+/// A session as its authority sees it.
+package protocol AuthoritySession: AnyObject, Sendable {
+  /// Tells the present time to the client, even if nothing has changed.
+  func advance()
+
+  /// Ends the session because of the authority.
+  func end(_ error: RemoteError)
+}
 
 final class SessionList: Sendable {
   private struct Entry: @unchecked Sendable {
     // The conformance is unchecked, because the reference is not assigned after initialization.
-    weak var session: WatchSession?
+    weak var session: (any AuthoritySession)?
   }
 
   private struct State {
@@ -17,7 +28,7 @@ final class SessionList: Sendable {
 
   private let state = Locked(State())
 
-  func add(_ session: WatchSession) {
+  func add(_ session: any AuthoritySession) {
     state.withLock { state in
       if state.entries.count >= state.sweepCount {
         state.entries.removeAll { $0.session == nil }
@@ -28,7 +39,7 @@ final class SessionList: Sendable {
   }
 
   /// The sessions that live, in the order in which they were opened.
-  var all: [WatchSession] { state.withLock { state in state.entries.compactMap(\.session) } }
+  var all: [any AuthoritySession] { state.withLock { state in state.entries.compactMap(\.session) } }
 
   /// Ends all sessions.
   func end(_ error: RemoteError) { for session in all { session.end(error) } }
