@@ -68,8 +68,8 @@ extension DocumentStore {
     return Array(found.sorted { $0.key.precedes($1.key) }.map(\.value).prefix(wanted.count))
   }
 
-  /// Adds the names in the paths of a collection group, by their keys. Each name takes one seek in the index of
-  /// names.
+  /// Adds the names in the paths of a collection group, by their keys. Each name takes one seek in the index
+  /// of names.
   private func add(
     _ wanted: NamesBelow, ofGroup group: String, to found: inout [[UInt8]: String]
   ) throws(DocumentStoreError) {

@@ -13,8 +13,8 @@ package protocol DocumentBackend: AnyObject, Sendable {
   /// Opens a consistent view of all documents. The caller closes it.
   func snapshot(_ when: SnapshotTime) throws(RemoteError) -> any BackendSnapshot
 
-  /// Keeps what `snapshot` needs for each time of the last minute. Without this call, only the snapshot after the
-  /// last commit can be read.
+  /// Keeps what `snapshot` needs for each time of the last minute. Without this call, only the snapshot after
+  /// the last commit can be read.
   func keepRecentSnapshots() throws(RemoteError)
 
   /// Begins a transaction on a consistent view. The caller commits it, or ends it.
