@@ -62,6 +62,53 @@ import Testing
     #expect(try service.store.document(at: DocumentPath(["rooms", "a"]))?.fields["n"] == .integer(1))
   }
 
+  @Test func errorsHaveTheFullNameOfTheDocument() throws {
+    let service = try TestService()
+    try service.set(["rooms/a": 1])
+    for (write, error) in [
+      (
+        TestService.set("rooms/b", 2).requiring(exists: true),
+        RemoteError(.notFound, "No document to update: \(TestService.name("rooms/b"))")
+      ),
+      (
+        TestService.delete("rooms/b").requiring(exists: true),
+        RemoteError(.notFound, "No document to delete: \(TestService.name("rooms/b"))")
+      ),
+      (
+        TestService.set("rooms/a", 2).requiring(exists: false),
+        RemoteError(.alreadyExists, "Document already exists: \(TestService.name("rooms/a"))")
+      ),
+    ] {
+      #expect(try service.error("Commit", TestService.commitRequest([write])) == error)
+      let transaction = try service.begin()
+      _ = try service.get("rooms/a", "rooms/b", by: .transaction(transaction))
+      #expect(try service.error("Commit", TestService.commitRequest([write], in: transaction)) == error)
+    }
+    var patch = TestService.set("rooms/b", 2).requiring(exists: true)
+    patch.updateMask = Wire.DocumentMask()
+    let transaction = try service.begin()
+    _ = try service.get("rooms/b", by: .transaction(transaction))
+    #expect(
+      try service.error("Commit", TestService.commitRequest([patch], in: transaction))
+        == RemoteError(.notFound, "No document to update: \(TestService.name("rooms/b"))"))
+  }
+
+  @Test func aDocumentIsVerifiedOrWritten() throws {
+    let service = try TestService()
+    try service.set(["rooms/a": 1])
+    var verify = Wire.Write()
+    verify.operation = .verify(TestService.name("rooms/a"))
+    verify = verify.requiring(exists: true)
+    let set = TestService.set("rooms/a", 2)
+    #expect(
+      try service.error("Commit", TestService.commitRequest([verify, set]))?.message
+        == "the same document cannot be verified and then written in a single request")
+    #expect(
+      try service.error("Commit", TestService.commitRequest([set, verify]))?.message
+        == "the same document cannot be written and then verified in a single request")
+    try service.commit([verify, TestService.set("rooms/b", 2)])
+  }
+
   @Test func anEmptyCommitTellsTheTime() throws {
     let service = try TestService()
     let last = try service.commit([TestService.set("rooms/a", 1)])

@@ -76,6 +76,21 @@ import Testing
     }
   }
 
+  @Test(arguments: WireFormat.allCases)
+  func anOffsetTellsWhatItHasSkipped(_ format: WireFormat) throws {
+    let service = try TestService(format)
+    try service.set(["rooms/a": 1, "rooms/b": 2, "rooms/c": 3])
+    for (offset, names, skipped) in [
+      (1, ["b", "c"], [1, 0]), (2, ["c"], [2]), (5, [], [3]), (0, ["a", "b", "c"], [0, 0, 0]),
+    ] {
+      var request = query("rooms")
+      request.structuredQuery?.offset = Int32(offset)
+      let answers = try service.answers("RunQuery", request, as: Wire.RunQueryResponse.self)
+      #expect(answers.compactMap { $0.document?.name } == names.map { TestService.name("rooms/\($0)") })
+      #expect(answers.map(\.skippedResults) == skipped.map { Int32($0) })
+    }
+  }
+
   @Test func aProjectionSelectsFields() throws {
     let service = try TestService()
     try service.commit([TestService.set("rooms/a", [("n", .integer(1)), ("s", .string("x"))])])

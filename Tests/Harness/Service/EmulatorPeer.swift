@@ -22,6 +22,12 @@ package struct EmulatorPeer: RESTPeer {
     session = URLSession(configuration: configuration)
   }
 
+  /// Deletes all documents of a database.
+  func clear(_ database: String) async {
+    _ = await reply(
+      to: RESTRequest(method: "DELETE", target: "/emulator/v1/\(database)/documents"))
+  }
+
   package func reply(to request: RESTRequest) async -> RESTReply {
     guard let url = URL(string: "http://\(address)\(request.target)") else {
       return RESTReply(status: 0, body: .string("no address: \(request.target)"))

@@ -19,10 +19,22 @@ package enum KnownDifference: String, CaseIterable, Sendable {
   case aggregationDone
   /// The emulator fails with UNKNOWN.
   case emulatorFails
-  /// The emulator does not check the size of a page that includes missing documents.
-  case sizeOfMissingPage
-  /// The emulator lists no documents by descending names.
-  case descendingNames
+  /// The emulator does not check the size of a page that includes missing documents, and ignores its mask.
+  case missingPage
+  /// The emulator refuses orders for which it has no index.
+  case missingIndex
+  /// The emulator refuses an inequality on a field if the order is the one of names.
+  case orderAfterName
+  /// The emulator refuses `NOT_IN` together with other lists, also if they are alternatives.
+  case notInCombination
+  /// The emulator refuses aggregates of fields that a projection lacks.
+  case aggregationMask
+  /// In the emulator, the limit of an aggregation counts only documents that have the aggregated fields.
+  case aggregationLimit
+  /// The emulator checks the length of names only when it writes.
+  case longName
+  /// The emulator cannot delete a document and then write it in one commit.
+  case deleteThenUpdate
   /// The emulator gives a token although no page follows.
   case tokenOfEmptyPage
   /// The emulator transforms `__name__`.
@@ -60,10 +72,27 @@ package enum KnownDifference: String, CaseIterable, Sendable {
     case .emptyCommitTime:
       return step.path.hasSuffix(":commit") && !ours.isError && theirs.body == .object([:])
     case .emulatorFails: return theirs.status == 500 || theirs.status == 0
-    case .sizeOfMissingPage:
-      return isRefusedByUsOnly && step.parameters.contains { $0.key == "showMissing" }
-    case .descendingNames:
-      return !ours.isError && theirs.message == "Firestore does not support descending key scans"
+    case .missingPage:
+      let names = Set(step.parameters.map(\.key))
+      return !theirs.isError && names.contains("showMissing")
+        && !names.isDisjoint(with: ["mask.fieldPaths", "pageSize", "pageToken"])
+    case .missingIndex:
+      return !ours.isError
+        && (theirs.message == "Firestore does not support descending key scans"
+          || theirs.message.hasPrefix("This query requires an index "))
+    case .orderAfterName:
+      return !ours.isError && theirs.message == "order by clause cannot contain more fields after the key"
+    case .notInCombination:
+      return theirs.message.hasPrefix("'NOT_IN' cannot be used in the same query with ")
+    case .aggregationMask:
+      return theirs.message.hasPrefix("The aggregation property ")
+        || theirs.message.hasPrefix("Cannot apply property masks when aggregation fields are present")
+    case .aggregationLimit:
+      return !ours.isError && !theirs.isError && step.path.hasSuffix(":runAggregationQuery")
+        && step.body.contains(#"{"field":"#) && (step.body.contains("limit") || step.body.contains("offset"))
+    case .longName: return ours.message == "The key path element name is longer than 1500 bytes."
+    case .deleteThenUpdate:
+      return theirs.message == "Cannot delete then update an entity in the same request."
     case .tokenOfEmptyPage:
       return !ours.isError && !theirs.isError && ours.body["nextPageToken"] == nil
         && theirs.body["nextPageToken"] != nil

@@ -18,6 +18,11 @@ extension RESTScript {
     ])
   }
 
+  /// An invalid path in the target of a request. Clients and servers of HTTP normalize dots and slashes.
+  mutating func invalidPlace() -> String {
+    pick(["k/a/sub", "k/__a__", "__k__/a", "k/" + String(repeating: "x", count: 1501)])
+  }
+
   /// A name in a message, which is not necessarily one of a document.
   mutating func invalidName() -> String {
     random.oneIn(2)
@@ -71,8 +76,8 @@ extension RESTScript {
       #"{"integerValue":"9223372036854775808"}"#, #"{"geoPointValue":{"latitude":91}}"#,
       #"{"geoPointValue":{"longitude":-181}}"#, #"{"timestampValue":"x"}"#,
       #"{"timestampValue":"0000-01-01T00:00:00Z"}"#, #"{"referenceValue":"x"}"#,
-      #"{"referenceValue":"\#(name("k"))"}"#, #"{"bytesValue":"*"}"#, #"{"stringValue":1}"#,
-      #"{"booleanValue":"yes"}"#, #"{"mapValue":{"fields":{"":{"nullValue":null}}}}"#,
+      #"{"referenceValue":"\#(name("k"))"}"#, #"{"bytesValue":"*"}"#, #"{"booleanValue":"yes"}"#,
+      #"{"mapValue":{"fields":{"":{"nullValue":null}}}}"#,
       #"{"mapValue":{"fields":{"__a__":{"nullValue":null}}}}"#,
       #"{"mapValue":{"fields":{"__type__":{"stringValue":"__vector__"}}}}"#,
       #"{"arrayValue":{"values":[{}]}}"#,

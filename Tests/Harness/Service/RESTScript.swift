@@ -157,7 +157,7 @@ package struct RESTScript: Sendable {
   }
 
   private mutating func addGet() {
-    var get = step("GET", "/\(random.oneIn(10) ? invalidPath() : path())")
+    var get = step("GET", "/\(random.oneIn(10) ? invalidPlace() : path())")
     if random.oneIn(3) {
       get.parameters = (0...random.below(2)).map { _ in ("mask.fieldPaths", fieldPath()) }
     }
@@ -186,7 +186,7 @@ package struct RESTScript: Sendable {
   }
 
   private mutating func addCollectionIds() {
-    let place = random.oneIn(2) ? "" : "/\(random.oneIn(10) ? invalidPath() : path())"
+    let place = random.oneIn(2) ? "" : "/\(random.oneIn(10) ? invalidPlace() : path())"
     let size = pick(["", #""pageSize":1"#, #""pageSize":2"#, #""pageSize":-1"#, #""pageToken":"zzz""#])
     var list = step("POST", "\(place):listCollectionIds", "{\(size)}")
     let symbol = symbol("page")
@@ -208,7 +208,7 @@ package struct RESTScript: Sendable {
       if random.oneIn(3) { create.parameters.append(("mask.fieldPaths", fieldPath())) }
       steps.append(create)
     case 1...2:
-      var patch = step("PATCH", "/\(random.oneIn(12) ? invalidPath() : path())", #"{"fields":\#(fields)}"#)
+      var patch = step("PATCH", "/\(random.oneIn(12) ? invalidPlace() : path())", #"{"fields":\#(fields)}"#)
       if random.oneIn(2) {
         for _ in 0...random.below(2) { patch.parameters.append(("updateMask.fieldPaths", fieldPath())) }
       }
@@ -216,7 +216,7 @@ package struct RESTScript: Sendable {
       if random.oneIn(3) { patch.parameters.append(("currentDocument.exists", pick(["true", "false"]))) }
       steps.append(patch)
     default:
-      var delete = step("DELETE", "/\(random.oneIn(12) ? invalidPath() : path())")
+      var delete = step("DELETE", "/\(random.oneIn(12) ? invalidPlace() : path())")
       if random.oneIn(2) { delete.parameters.append(("currentDocument.exists", pick(["true", "false"]))) }
       steps.append(delete)
     }

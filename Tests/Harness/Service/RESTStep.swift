@@ -35,6 +35,13 @@ package struct RESTStep: Sendable, CustomStringConvertible {
     return RESTRequest(method: method, target: target, body: Array(Self.filled(body, symbols).utf8))
   }
 
+  /// The symbols in the parameters and the body.
+  var symbols: [String] {
+    (parameters.map(\.value) + [body]).flatMap { text in
+      text.split(separator: "⟨").dropFirst().compactMap { $0.split(separator: "⟩").first.map(String.init) }
+    }
+  }
+
   private static func filled(_ text: String, _ symbols: [String: String]) -> String {
     var rest = text[...]
     var filled = ""

@@ -9,6 +9,7 @@ extension CallContext {
   func commit(_ request: Wire.CommitRequest) throws(RemoteError) -> Wire.CommitResponse {
     let database = try database(request.database)
     let mutations = try database.mutations(request.writes)
+    try database.checkVerified(mutations)
     guard request.transaction.isEmpty else {
       return try commit(mutations, in: request.transaction, of: database)
     }

@@ -21,6 +21,22 @@ extension ServedDatabase {
     for write in writes { mutations.append(try name.mutation(write)) }
     return mutations
   }
+
+  /// Throws if a document is verified and written in one commit, because the precondition would then be one
+  /// of the write.
+  func checkVerified(_ mutations: [Mutation]) throws(RemoteError) {
+    guard mutations.contains(where: \.isVerification) else { return }
+    var verified: Set<DocumentPath> = []
+    var written: Set<DocumentPath> = []
+    for mutation in mutations {
+      let isVerification = mutation.isVerification
+      if isVerification { verified.insert(mutation.path) } else { written.insert(mutation.path) }
+      guard verified.contains(mutation.path), written.contains(mutation.path) else { continue }
+      let order = isVerification ? "written and then verified" : "verified and then written"
+      throw RemoteError(
+        .invalidArgument, "the same document cannot be \(order) in a single request")
+    }
+  }
 }
 
 /// `google.protobuf.Empty`.
@@ -36,4 +52,8 @@ extension FieldMask {
     guard let request else { return nil }
     try self.init(request)
   }
+}
+
+extension Mutation {
+  fileprivate var isVerification: Bool { if case .verify = change { true } else { false } }
 }
