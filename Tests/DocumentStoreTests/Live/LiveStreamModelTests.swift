@@ -243,7 +243,7 @@ struct StreamScript {
   /// Several threads commit, while the consumers' queues deliver. The snapshots are compared afterwards, when
   /// the order of the commits is known.
   @Test(.timeLimit(.minutes(3)), arguments: [1, 2] as [UInt64])
-  func momentsAreConsistentWhileThreadsCommit(seed: UInt64) throws {
+  func snapshotsAreConsistentWhileThreadsCommit(seed: UInt64) throws {
     let store = try SimulatedStore().store
     var script = StreamScript(rng: SeededRNG(seed: seed))
     let queue = DispatchQueue(label: "consumer")

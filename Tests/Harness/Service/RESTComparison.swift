@@ -1,7 +1,7 @@
 // Compares the answers of two peers.
 //
-// Times differ, and so do ids that a peer chooses. Times correspond: at all places where one peer has the same
-// time, the other one has the same time, too. Tokens and ids correspond if both peers have one.
+// Times differ, and so do ids that a peer chooses. Times correspond: at all places where one peer has the
+// same time, the other one has the same time, too. Tokens and ids correspond if both peers have one.
 
 package struct RESTComparison: Sendable {
   /// For each time of ours, the time of theirs at the same place.

@@ -1,6 +1,7 @@
 // Mutations that know the form of the bytes: fields of protobuf messages, and values of JSON.
 
-/// Changes protobuf at the level of its fields: repeats, removes, reorders, renumbers, retypes and nests them.
+/// Changes protobuf at the level of its fields: repeats, removes, reorders, renumbers, retypes and nests
+/// them.
 struct WireMutator {
   private struct Field {
     var number: UInt64

@@ -1,5 +1,5 @@
-// Compares Firestore's emulator with the naive evaluator on random documents and queries, and with our service
-// on random requests (Harness/Service).
+// Compares Firestore's emulator with the naive evaluator on random documents and queries, and with our
+// service on random requests (Harness/Service).
 //
 // The evaluator applies the emulator's rules. The campaign also counts the results that would differ under
 // the contract's rules. The emulator rejects some queries that pass a query's own checks, so the campaign

@@ -186,7 +186,7 @@ final class LiveView {
 
   /// Applies a change of the commit with this number and time.
   func apply(_ change: PublishedChange, number: UInt64, time: StoredTimestamp) {
-    guard !isLoading else { return note(change, number, time) }
+    guard !isLoading else { return note(change, number: number, time: time) }
     guard number > mark.number else { return }
     if keepsLastStates {
       lastStates[change.key] = LastState(number: number, time: time, document: change.after)
@@ -211,7 +211,7 @@ final class LiveView {
     isWindowChanged = true
   }
 
-  private func note(_ change: PublishedChange, _ number: UInt64, _ time: StoredTimestamp) {
+  private func note(_ change: PublishedChange, number: UInt64, time: StoredTimestamp) {
     guard !isBacklogLost else { return }
     backlogBytes += change.bytes
     guard backlog.count < Self.backlogMax, backlogBytes <= Self.backlogBytesMax else {

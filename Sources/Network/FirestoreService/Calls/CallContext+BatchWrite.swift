@@ -28,8 +28,8 @@ extension CallContext {
     return response
   }
 
-  /// Commits each mutation on its own. All of them are begun before the first is waited for, so that the store
-  /// writes them in groups.
+  /// Commits each mutation on its own. All of them are begun before the first is waited for, so that the
+  /// store writes them in groups.
   private func outcomes(
     of mutations: [Mutation], in database: ServedDatabase
   ) -> [PendingOutcomes.Outcome] {

@@ -5,8 +5,8 @@ internal import DocumentStore
 internal import FirestoreWire
 internal import OfflineSync
 
-/// The service as one call sees it. Each call is a method in an extension, which takes the request and returns
-/// the response, or passes the responses of a stream to `send`.
+/// The service as one call sees it. Each call is a method in an extension, which takes the request and
+/// returns the response, or passes the responses of a stream to `send`.
 struct CallContext: Sendable {
   let directory: DatabaseDirectory
   let metadata: CallMetadata

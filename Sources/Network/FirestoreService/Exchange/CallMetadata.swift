@@ -2,8 +2,8 @@
 
 /// The caller of a call, as its transport has established it.
 public struct CallMetadata: Sendable {
-  /// The user on whose behalf the call is made; nil if no user has signed in. The access rules decide what the
-  /// user may do. The transport has verified the user.
+  /// The user on whose behalf the call is made; nil if no user has signed in. The access rules decide what
+  /// the user may do. The transport has verified the user.
   public var user: String?
   /// The connection of the call. Limits on open transactions apply to each connection.
   public var connection: UInt64?

@@ -5,8 +5,8 @@ internal import Dispatch
 /// Runs blocks one at a time and in the order in which they were added, but not within `add`. All events of a
 /// call are delivered in blocks of its queue.
 ///
-/// A transport whose client reads slowly lets the blocks wait. A watch stream then keeps at most two states of
-/// each target, because later snapshots replace those that wait.
+/// A transport whose client reads slowly lets the blocks wait. A watch stream then keeps at most two states
+/// of each target, because later snapshots replace those that wait.
 public struct ServiceQueue: Sendable {
   /// Adds a block.
   public let add: @Sendable (_ block: @escaping @Sendable () -> Void) -> Void

@@ -13,8 +13,8 @@
 public import OfflineSync
 
 extension RESTCall {
-  /// Maps a request to a call. Throws `notFound` if there is no such resource, and `invalidArgument` if a part
-  /// of the request cannot be read. The body is not looked into, except that it must be one JSON value.
+  /// Maps a request to a call. Throws `notFound` if there is no such resource, and `invalidArgument` if a
+  /// part of the request cannot be read. The body is not looked into, except that it must be one JSON value.
   public init(_ request: RESTRequest) throws(RemoteError) {
     let target = try RESTTarget(request.target)
     var fields = RESTFields()

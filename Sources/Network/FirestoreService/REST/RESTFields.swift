@@ -30,8 +30,8 @@ struct RESTFields {
   /// The object with these fields.
   func message() -> [UInt8] { [UInt8(ascii: "{")] + json + [UInt8(ascii: "}")] }
 
-  /// The object in `body` with these fields, which replace fields of the same names. An empty body is an empty
-  /// object.
+  /// The object in `body` with these fields, which replace fields of the same names. An empty body is an
+  /// empty object.
   func message(around body: [UInt8]) throws(RemoteError) -> [UInt8] {
     var fields = try RESTFields(of: body) { name in names.contains { FieldName.matches(name, $0) } }
     if !fields.json.isEmpty, !json.isEmpty { fields.json.append(UInt8(ascii: ",")) }

@@ -1,12 +1,12 @@
 // A write stream.
 //
-//   1. The first request names the database, and may register runs of a client of Dugout. It has no writes and
-//      no token. Its answer has the id of the stream and a token.
+//   1. The first request names the database, and may register runs of a client of Dugout. It has no writes
+//      and no token. Its answer has the id of the stream and a token.
 //   2. Each later request is one commit. Its answer has a token, the results and the time.
 //   3. A request without writes ends the stream, and so does the first write that fails.
 //
-// A write is only begun when the one before it has succeeded, because a client sends all writes after a failed
-// one again. No thread waits for a commit.
+// A write is only begun when the one before it has succeeded, because a client sends all writes after a
+// failed one again. No thread waits for a commit.
 
 internal import Authority
 internal import ByteStore

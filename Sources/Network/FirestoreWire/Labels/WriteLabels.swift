@@ -1,5 +1,5 @@
-// How a client of Dugout identifies its batches on a write stream, so that the server applies each batch once.
-// Other servers ignore the labels, and other clients ignore the fields that answers have in addition.
+// How a client of Dugout identifies its batches on a write stream, so that the server applies each batch
+// once. Other servers ignore the labels, and other clients ignore the fields that answers have in addition.
 //
 //   label              on                    content
 //   dugout-runs        the first request     base64 of RunRegistrations

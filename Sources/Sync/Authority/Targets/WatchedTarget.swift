@@ -46,8 +46,8 @@ struct WatchedTarget: Sendable {
     queries.allSatisfy { $0.filters.isEmpty && $0.explicitOrders.isEmpty && $0.start == nil && $0.end == nil }
   }
 
-  /// The documents of the target, if it is a list of documents. Empty if the target has conditions: a document
-  /// that does not match may exist.
+  /// The documents of the target, if it is a list of documents. Empty if the target has conditions: a
+  /// document that does not match may exist.
   var paths: [DocumentPath] {
     guard isWholeScope, !hasLimit else { return [] }
     return queries.compactMap { if case .document(let path) = $0.scope { path } else { nil } }
