@@ -194,6 +194,26 @@ import Testing
     #expect(answers[0].writeResults.first?.versionBefore != nil)
   }
 
+  @Test(arguments: WireFormat.allCases)
+  func aHandshakeRegistersRuns(_ format: WireFormat) throws {
+    let service = try TestService(format)
+    let runs = Wire.RunRegistrations([
+      RunRegistration(queue: "queue", run: RunID(UInt64(bitPattern: -7)), token: []),
+      RunRegistration(queue: "queue", run: RunID(8), token: []),
+    ])
+    let client = Client(service)
+    let opened = try client.open([WriteLabels.runs: try WriteLabels.text(runs)])
+    let registrations = try #require(opened.registrations?.registrations)
+    #expect(registrations.map(\.run) == runs.registrations.map(\.run))
+    #expect(registrations.allSatisfy { !$0.token.isEmpty })
+    try client.send(
+      [increment], token: opened.streamToken, labels: labels(1, registration: registrations[0].token))
+    #expect(try client.next(as: Wire.IdentifiedWriteResponse.self).writeResults.count == 1)
+    let other = Client(service)
+    try other.send(database: TestService.database, labels: [WriteLabels.runs: "%"])
+    #expect(other.end()?.code == .invalidArgument)
+  }
+
   @Test func aGuardThatDoesNotHoldIsOvertaken() throws {
     let service = try TestService()
     try service.set(["rooms/a": 10])

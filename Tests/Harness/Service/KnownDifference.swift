@@ -7,19 +7,19 @@ package enum KnownDifference: String, CaseIterable, Sendable {
   case preconditionText
   /// The emulator refuses messages that it cannot decode with one sentence, and unknown fields, too.
   case undecodable, unknownField
-  /// The emulator quotes the name of a reserved field in some errors, and ends some with a dot.
-  case reservedFieldText
+  /// The emulator has several texts for names of fields that are reserved or empty.
+  case fieldNameText
   /// The emulator has another text for a read time that is too old.
   case readTimeText
   /// The emulator's answer to a commit without writes has no time.
   case emptyCommitTime
-  /// The emulator does not tell how many documents an offset has skipped.
+  /// The emulator does not tell with the last document how many documents an offset has skipped, and tells it
+  /// with all others.
   case skippedResults
   /// The emulator's aggregations have a field that is not in the protocol.
   case aggregationDone
-  /// The emulator fails with UNKNOWN.
-  case emulatorFails
-  /// The emulator does not check the size of a page that includes missing documents, and ignores its mask.
+  /// The emulator does not check the size of a page that includes missing documents, ignores its mask, and
+  /// tells when documents were deleted.
   case missingPage
   /// The emulator refuses orders for which it has no index.
   case missingIndex
@@ -27,20 +27,25 @@ package enum KnownDifference: String, CaseIterable, Sendable {
   case orderAfterName
   /// The emulator refuses `NOT_IN` together with other lists, also if they are alternatives.
   case notInCombination
+  /// The emulator refuses equality on names together with an inequality on another field.
+  case nameEquality
+  /// The emulator answers filters with an empty list of filters inside.
+  case emptyFilter
   /// The emulator refuses aggregates of fields that a projection lacks.
   case aggregationMask
-  /// In the emulator, the limit of an aggregation counts only documents that have the aggregated fields.
-  case aggregationLimit
   /// The emulator checks the length of names only when it writes.
   case longName
-  /// The emulator cannot delete a document and then write it in one commit.
-  case deleteThenUpdate
+  /// The emulator merges the writes of one document in a commit. It refuses some combinations, and the results
+  /// of all these writes are those of the last one.
+  case writesOfOneDocument
+  /// The emulator tells a time for an absent document that was verified.
+  case verifiedAbsence
   /// The emulator gives a token although no page follows.
   case tokenOfEmptyPage
   /// The emulator transforms `__name__`.
   case nameTransform
-  /// The emulator does not check fields that are not in the mask of a write.
-  case fieldOutsideMask
+  /// The emulator checks the names of fields only when it stores them.
+  case unstoredField
   /// A request with several errors is refused with another one of them.
   case otherError
 
@@ -61,17 +66,15 @@ package enum KnownDifference: String, CaseIterable, Sendable {
       return ours.status == 400 && theirs.status == 400 && theirs.message == Self.undecodableText
     case .unknownField:
       return step.mayHaveUnknownFields && !ours.isError && theirs.message == Self.undecodableText
-    case .reservedFieldText:
-      return [ours.message, theirs.message].allSatisfy {
-        $0.hasPrefix("field name ") && $0.contains("is reserved")
-      }
+    case .fieldNameText:
+      return ours.isError && theirs.isError
+        && [ours.message, theirs.message].allSatisfy(Self.isAboutFieldName)
     case .readTimeText:
       return [ours.message, theirs.message].allSatisfy {
         $0.hasPrefix("The requested 'read_time' is too old")
       }
     case .emptyCommitTime:
       return step.path.hasSuffix(":commit") && !ours.isError && theirs.body == .object([:])
-    case .emulatorFails: return theirs.status == 500 || theirs.status == 0
     case .missingPage:
       let names = Set(step.parameters.map(\.key))
       return !theirs.isError && names.contains("showMissing")
@@ -87,26 +90,49 @@ package enum KnownDifference: String, CaseIterable, Sendable {
     case .aggregationMask:
       return theirs.message.hasPrefix("The aggregation property ")
         || theirs.message.hasPrefix("Cannot apply property masks when aggregation fields are present")
-    case .aggregationLimit:
-      return !ours.isError && !theirs.isError && step.path.hasSuffix(":runAggregationQuery")
-        && step.body.contains(#"{"field":"#) && (step.body.contains("limit") || step.body.contains("offset"))
+    case .nameEquality: return !ours.isError && theirs.message.hasPrefix("Equality on key is not allowed ")
+    case .emptyFilter:
+      return isRefusedByUsOnly && ours.message == "Composite filter must have at least one sub-filter."
     case .longName: return ours.message == "The key path element name is longer than 1500 bytes."
-    case .deleteThenUpdate:
-      return theirs.message == "Cannot delete then update an entity in the same request."
+    case .writesOfOneDocument:
+      return step.path.hasSuffix(":commit") && step.writesDocumentTwice
+        && (theirs.message.isEmpty ? !ours.isError : Self.isMerging(theirs.message))
+    case .verifiedAbsence:
+      return !ours.isError && !theirs.isError && step.body.contains(#""verify":"#)
+        && step.body.contains(#""exists":false"#)
     case .tokenOfEmptyPage:
       return !ours.isError && !theirs.isError && ours.body["nextPageToken"] == nil
         && theirs.body["nextPageToken"] != nil
     case .nameTransform:
       return isRefusedByUsOnly && ours.message == "Invalid reserved name in field path __name__"
-    case .fieldOutsideMask:
-      return isRefusedByUsOnly && step.description.contains("pdateMask")
+    case .unstoredField: return isRefusedByUsOnly && Self.isAboutFieldName(ours.message)
     case .skippedResults, .aggregationDone, .otherError: return false
     }
   }
 
   private static let undecodableText = "Payload isn't valid for request."
 
-  static func isPrecondition(_ message: String) -> Bool {
+  /// Whether a text is only known on one side, because the texts or the rules differ in a way that is meant.
+  static func isText(_ message: String) -> Bool {
+    isPrecondition(message) || isAboutFieldName(message) || isMerging(message)
+      || [
+        "Invalid reserved name in field path __name__", "Firestore does not support descending key scans",
+        "This query requires an index ", "Composite filter must have at least one sub-filter",
+        "Equality on key is not allowed ",
+      ].contains { message.hasPrefix($0) }
+  }
+
+  private static func isAboutFieldName(_ message: String) -> Bool {
+    message.hasPrefix("field name ") && message.contains("is reserved")
+      || message.hasPrefix("The property.name is the empty string")
+      || message.contains(" contains an invalid nested entity")
+  }
+
+  private static func isMerging(_ message: String) -> Bool {
+    message.hasPrefix("Cannot collapse mutations ") || message.hasSuffix(" an entity in the same request.")
+  }
+
+  private static func isPrecondition(_ message: String) -> Bool {
     ["no entity to update: ", "entity already exists: ", "the stored version "].contains {
       message.hasPrefix($0)
     }
@@ -115,19 +141,47 @@ package enum KnownDifference: String, CaseIterable, Sendable {
   /// Removes the parts of answers that differ in a way that is meant, and returns the kinds that it found.
   static func remove(from ours: inout RESTReply, _ theirs: inout RESTReply) -> Set<KnownDifference> {
     var found: Set<KnownDifference> = []
-    if ours.body.first("skippedResults") != nil {
+    if let skipped = ours.body.first("skippedResults"),
+      theirs.body.first("skippedResults") ?? skipped == skipped
+    {
       ours.body = ours.body.without("skippedResults")
+      theirs.body = theirs.body.without("skippedResults")
       found.insert(.skippedResults)
     }
     if theirs.body.first("aggregateFields") != nil, theirs.body.first("done") != nil {
       theirs.body = theirs.body.without("done")
       found.insert(.aggregationDone)
     }
+    if case .array(let documents)? = theirs.body["documents"] {
+      theirs.body = theirs.body.replacing("documents", by: .array(documents.map(\.withoutDeletionTime)))
+    }
     return found
   }
 }
 
+extension RESTStep {
+  /// Whether the body has several writes of one document.
+  fileprivate var writesDocumentTwice: Bool {
+    let names = JSONTree(Array(body.utf8))["writes"]?.elements.compactMap { write in
+      (write["update"]?["name"] ?? write["delete"] ?? write["verify"] ?? write["transform"]?["document"])?
+        .text
+    }
+    return Set(names ?? []).count < names?.count ?? 0
+  }
+}
+
 extension JSONTree {
+  /// A document without the time of its deletion, if it is an absent one.
+  fileprivate var withoutDeletionTime: JSONTree {
+    self["createTime"] == nil ? without("updateTime") : self
+  }
+
+  fileprivate func replacing(_ name: String, by value: JSONTree) -> JSONTree {
+    guard case .object(var members) = self else { return self }
+    members[name] = value
+    return .object(members)
+  }
+
   /// The value without the members of this name in the objects of an array.
   fileprivate func without(_ name: String) -> JSONTree {
     switch self {

@@ -111,6 +111,10 @@ package struct RESTScript: Sendable {
   }
 
   private mutating func addInvalidBody() {
+    guard !random.oneIn(8) else {
+      let verify = #"{"verify":"\#(name(path()))","currentDocument":{"exists":true}}"#
+      return steps.append(step("POST", ":commit", commit([verify, verify])))
+    }
     let place = pick([":commit", ":batchGet", ":runQuery", ":beginTransaction", ":batchWrite"])
     let body = pick([
       "{bad", "[]", "1", #"{"writes":{}}"#, #"{"writes":[{"delete":"x","verify":"y"}]}"#, #"{"documents":1}"#,

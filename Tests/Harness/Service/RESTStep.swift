@@ -38,7 +38,8 @@ package struct RESTStep: Sendable, CustomStringConvertible {
   /// The symbols in the parameters and the body.
   var symbols: [String] {
     (parameters.map(\.value) + [body]).flatMap { text in
-      text.split(separator: "⟨").dropFirst().compactMap { $0.split(separator: "⟩").first.map(String.init) }
+      text.split(separator: "⟨", omittingEmptySubsequences: false).dropFirst()
+        .compactMap { $0.split(separator: "⟩").first.map(String.init) }
     }
   }
 

@@ -33,8 +33,7 @@ package struct ServiceCampaign {
   /// fine if both peers know both: each of the two texts was the answer of both peers to another request.
   package mutating func concludeErrors() {
     for (ours, theirs, text) in otherErrors {
-      if sharedErrors.contains(ours), sharedErrors.contains(theirs) || KnownDifference.isPrecondition(theirs)
-      {
+      if [ours, theirs].allSatisfy({ sharedErrors.contains($0) || KnownDifference.isText($0) }) {
         known[.otherError, default: 0] += 1
       } else {
         failures.append(text)
@@ -87,7 +86,7 @@ package struct ServiceCampaign {
 
   /// A message without its variable parts: names in quotes, numbers, and names of fields at the end.
   private static func shape(_ message: String) -> String {
-    if KnownDifference.isPrecondition(message) { return message }
+    if KnownDifference.isText(message) { return message }
     var shape = ""
     var isQuoted = false
     for character in message {

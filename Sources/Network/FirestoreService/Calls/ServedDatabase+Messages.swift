@@ -22,15 +22,20 @@ extension ServedDatabase {
     return mutations
   }
 
-  /// Throws if a document is verified and written in one commit, because the precondition would then be one
-  /// of the write.
+  /// Throws if a document is verified twice in one commit, or is verified and written. The precondition would
+  /// then be one of the write.
   func checkVerified(_ mutations: [Mutation]) throws(RemoteError) {
     guard mutations.contains(where: \.isVerification) else { return }
     var verified: Set<DocumentPath> = []
     var written: Set<DocumentPath> = []
     for mutation in mutations {
       let isVerification = mutation.isVerification
-      if isVerification { verified.insert(mutation.path) } else { written.insert(mutation.path) }
+      let isNew =
+        isVerification ? verified.insert(mutation.path).inserted : written.insert(mutation.path).inserted
+      guard isNew || !isVerification else {
+        throw RemoteError(
+          .invalidArgument, "the same document cannot be verified more than once in a single request")
+      }
       guard verified.contains(mutation.path), written.contains(mutation.path) else { continue }
       let order = isVerification ? "written and then verified" : "verified and then written"
       throw RemoteError(

@@ -51,7 +51,7 @@ extension RESTCall {
       fields.add(texts: ["document_id"], target)
       try fields.add("document", json: request.body)
       self.init(.createDocument, fields.message())
-    case ("PATCH", true):
+    case ("PATCH", _):
       var document = RESTFields()
       document.add("name", text: target.name)
       fields.add("document", checked: try document.message(around: request.body))
