@@ -30,7 +30,7 @@ extension CallContext {
     _ request: [UInt8], _ responder: Responder,
     _ call: (Request) throws(RemoteError) -> Response
   ) throws(RemoteError) {
-    let request = try responder.format.decode(Request.self, request, limits: options.wireLimits)
+    let request = try responder.format.decode(Request.self, request, limits: wireLimits())
     try responder.send(try call(request))
   }
 
@@ -38,7 +38,7 @@ extension CallContext {
     _ request: [UInt8], _ responder: Responder,
     _ call: (Request, (Response) throws(RemoteError) -> Bool) throws(RemoteError) -> Void
   ) throws(RemoteError) {
-    let request = try responder.format.decode(Request.self, request, limits: options.wireLimits)
+    let request = try responder.format.decode(Request.self, request, limits: wireLimits())
     try call(request) { response throws(RemoteError) in
       guard !responder.isOver else { return false }
       try responder.send(response)

@@ -18,6 +18,13 @@ struct CallContext: Sendable {
     TransactionTable.Owner(user: metadata.user, connection: metadata.connection)
   }
 
+  /// The limits for a request, which may be one to `database`.
+  func wireLimits(for database: ServedDatabase? = nil) -> WireLimits {
+    var limits = options.wireLimits
+    limits.documents = database?.documentReading ?? directory.documentReading
+    return limits
+  }
+
   /// The database and the path in the name of a document.
   func document(_ name: String) throws(RemoteError) -> (database: ServedDatabase, path: DocumentPath) {
     let parts: ResourceName

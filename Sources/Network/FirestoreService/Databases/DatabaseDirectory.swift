@@ -18,6 +18,12 @@ final class DatabaseDirectory: Sendable {
     self.find = find
   }
 
+  /// Reads documents in requests whose database is not known yet. With several databases, the documents
+  /// belong to no store.
+  var documentReading: DocumentReading {
+    served.withLock { $0.count == 1 ? $0.first?.value.documentReading : nil } ?? .standard
+  }
+
   func database(_ name: DatabaseName) throws(RemoteError) -> ServedDatabase {
     if let database = served.withLock({ $0[name] }) { return database }
     let authority = try find(name)

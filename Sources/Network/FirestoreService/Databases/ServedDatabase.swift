@@ -11,12 +11,15 @@ final class ServedDatabase: Sendable {
   let name: DatabaseName
   let authority: Authority
   let transactions: TransactionTable
+  /// Reads documents in requests with the shapes of the store, so that commits copy them.
+  let documentReading: DocumentReading
   private let held = HeldSnapshots()
 
   init(_ name: DatabaseName, _ authority: Authority, options: ServiceOptions) throws(RemoteError) {
     self.name = name
     self.authority = authority
     transactions = TransactionTable(options)
+    documentReading = DocumentReading(encoder: authority.store.fieldsEncoder)
     if options.keepsRecentSnapshots { try authority.backend.keepRecentSnapshots() }
   }
 

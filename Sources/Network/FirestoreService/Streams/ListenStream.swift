@@ -55,7 +55,7 @@ final class ListenStream: CallHandler {
 
   private func take(_ bytes: [UInt8]) throws(RemoteError) {
     let request = try responder.format.decode(
-      Wire.ListenRequest.self, bytes, limits: context.options.wireLimits)
+      Wire.ListenRequest.self, bytes, limits: context.wireLimits())
     let (database, session) = try open(request.database)
     switch request.targetChange {
     case .addTarget(let target): try add(target, request.labels, in: database, to: session)

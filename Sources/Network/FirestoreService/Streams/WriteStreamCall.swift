@@ -95,9 +95,10 @@ final class WriteStreamCall: CallHandler {
   }
 
   private func take(_ bytes: [UInt8]) throws(RemoteError) {
+    let opened = state.withLock { $0.database }
     let request = try responder.format.decode(
-      Wire.WriteRequest.self, bytes, limits: context.options.wireLimits)
-    guard let database = state.withLock({ $0.database }) else { return try open(request) }
+      Wire.WriteRequest.self, bytes, limits: context.wireLimits(for: opened))
+    guard let database = opened else { return try open(request) }
     if !request.database.isEmpty, try DatabaseName(request.database) != database.name {
       throw RemoteError(.invalidArgument, "The stream is one of the database \(database.name.text).")
     }
