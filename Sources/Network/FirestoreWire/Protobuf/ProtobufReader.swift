@@ -115,7 +115,11 @@ package struct ProtobufReader: ~Escapable {
 
   package mutating func fixed64() throws(WireError) -> UInt64 { try fixed(UInt64.self).littleEndian }
   package mutating func fixed32() throws(WireError) -> UInt32 { try fixed(UInt32.self).littleEndian }
-  package mutating func double() throws(WireError) -> Double { Double(bitPattern: try fixed64()) }
+  /// Reads a double. There is one NaN, as in JSON.
+  package mutating func double() throws(WireError) -> Double {
+    let value = Double(bitPattern: try fixed64())
+    return value.isNaN ? .nan : value
+  }
 
   private mutating func fixed<Number: FixedWidthInteger & BitwiseCopyable>(
     _ type: Number.Type
