@@ -54,6 +54,8 @@ let package = Package(
         .product(name: "DocumentStore", package: "Dugout"),
         .product(name: "ObjectStore", package: "Dugout"),
         .product(name: "OfflineSync", package: "Dugout"),
+        .product(name: "Authority", package: "Dugout"),
+        .product(name: "FirestoreService", package: "Dugout"),
         .product(name: "FirestoreWire", package: "Dugout"),
         .product(name: "ByteStore", package: "Dugout"),
         .product(name: "FirebaseFirestore", package: "Dugout"),

@@ -78,6 +78,8 @@ struct AuthorityGenerator {
       let query = random.oneIn(2) || documents.isEmpty ? try? simpleQuery() : anyQuery(about: documents)
       // A limit on the last documents is sent as the reversed query.
       guard let query = query?.executableForm, (try? query.check()) != nil else { continue }
+      // The protocol asks for documents by name alone, without conditions.
+      if case .document = query.scope { continue }
       return .query(query)
     }
   }

@@ -47,7 +47,6 @@ extension AuthorityHistory {
       guard guardsHold else { throw Violation("is accepted although a guard does not hold") }
       try requireNew(answer, write)
       ledger.accept(write, answer)
-      ledger.note(write, at: now)
       count(.acceptedWrites)
       return "is accepted at \(answer.version.microseconds)"
     case .failure(let error):
@@ -59,8 +58,6 @@ extension AuthorityHistory {
       return "is refused: \(error)"
     }
   }
-
-  private var now: Int64 { host.clock.wallMicroseconds() }
 
   // MARK: What an answer must be
 
@@ -90,7 +87,9 @@ extension AuthorityHistory {
     _ write: RemoteWrite, _ changed: Set<DocumentPath>, wasAnswered: Bool
   ) throws {
     guard changed.isEmpty else { throw Violation("counts twice, and has changed \(changed)") }
-    guard !wasAnswered, first.mutations == write.mutations, let old = first.answer else { return }
+    guard !wasAnswered, !ledger.isFinished(write.id), first.write.mutations == write.mutations,
+      let old = first.answer
+    else { return }
     let floor = host.floor ?? .none
     guard answer.version == max(old.version, floor),
       answer.results.map(\.transformResults) == old.results.map(\.transformResults)
@@ -103,8 +102,13 @@ extension AuthorityHistory {
   private func isRefusable(
     _ write: RemoteWrite, _ first: LedgerModel.Accepted?, wasAnswered: Bool, isForged: Bool
   ) -> Bool {
-    if ledger.isForgotten(write.id, at: now) { return true }
-    if let first { return first.mutations != write.mutations }
+    let registered = registrationTimes[write.registration] ?? PointInHistory()
+    // The run may be forgotten for its age.
+    if registered.longPauses < point.longPauses { return true }
+    // A copy of the files may have gone on before a client showed that commits are lost. As far as the
+    // authority knows, the run may then have been forgotten, too.
+    if first == nil, registered.copiesPutInPlace < point.copiesPutInPlace { return true }
+    if let first { return first.write.mutations != write.mutations }
     return wasAnswered || ledger.isFinished(write.id) || isForged || !hasValidContent(write)
   }
 

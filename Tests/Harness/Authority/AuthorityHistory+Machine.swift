@@ -78,7 +78,6 @@ extension AuthorityHistory {
     guard !wasApplied, Self.words(of: truth.current[path]).contains(word) else { return }
     log.note("the write was applied")
     ledger.accept(write, nil)
-    ledger.note(write, at: host.clock.wallMicroseconds())
   }
 
   private mutating func requireDocuments(
@@ -97,18 +96,20 @@ extension AuthorityHistory {
   mutating func saveCopy() throws {
     let isBackup = random.oneIn(2)
     log.note("a \(isBackup ? "backup" : "copy") of the store is made")
-    copies.append((try host.copy(asBackup: isBackup), ledger))
+    copies.append((try host.copy(asBackup: isBackup), ledger, point))
     if copies.count > 3 { copies.removeFirst() }
   }
 
   /// Replaces the store by an earlier copy of it.
   private mutating func restore() throws {
-    guard let (copy, ledger) = copies.randomElement(using: &random) else { return try saveCopy() }
+    guard let (copy, ledger, copied) = copies.randomElement(using: &random) else { return try saveCopy() }
     count(copy.isBackup ? .backupsRestored : .copiesRestored)
     log.note("a \(copy.isBackup ? "backup" : "copy") of the store is restored")
     try breakStreams()
     try host.restore(copy)
     self.ledger = ledger
+    // Runs were seen last before the copy was made.
+    if copied.longPauses < point.longPauses { point.longPauses += 1 }
     try requireDocuments(copy.documents, "after a restore")
     try requireCounters()
     if !copy.isBackup { noteLostStates(after: copy.time) }
@@ -117,6 +118,7 @@ extension AuthorityHistory {
   /// A copy of the files has the identity of the store. The authority finds out that commits are lost when a
   /// client names one of them.
   private mutating func noteLostStates(after time: SnapshotVersion) {
+    point.copiesPutInPlace += 1
     let life = host.floor ?? .none
     floorOfCopy = life
     for number in clients.indices where clients[number].memory.version > time {
@@ -140,7 +142,9 @@ extension AuthorityHistory {
   /// Days pass, so that the store drops changes from its feed.
   mutating func passDays() throws {
     count(.truncations)
-    let days = random.oneIn(20) ? 100 : 1 + random.below(12)
+    let isLong = random.oneIn(20)
+    let days = isLong ? 100 : 1 + random.below(12)
+    if isLong { point.longPauses += 1 }
     log.note("\(days) days pass")
     host.clock.advance(nanoseconds: UInt64(days) * 86_400 * 1_000_000_000)
     try commit()

@@ -93,7 +93,7 @@ extension AuthorityHistory {
     for number in clients.indices {
       if !clients[number].isConnected { connect(number) }
       clients[number].advance()
-      try settle(number)
+      try catchUp(number)
       guard clients[number].incomplete.isEmpty else {
         throw Violation("client \(number): \(clients[number].incomplete) are not current")
       }
@@ -106,7 +106,7 @@ extension AuthorityHistory {
   }
 
   /// Runs a client's session and delivers its messages until nothing is left.
-  private mutating func settle(_ number: Int) throws {
+  private mutating func catchUp(_ number: Int) throws {
     for _ in 0..<10_000 {
       while clients[number].runJob() {}
       guard try receive(number) || clients[number].hasJobs else { return }

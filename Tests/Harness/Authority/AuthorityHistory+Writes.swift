@@ -116,7 +116,8 @@ extension AuthorityHistory {
     log.note("queue \(number) connects with \(runs.count) runs")
     let tokens = try host.authority.ledger.register(runs, as: writers[number].user)
     guard Set(tokens.keys) == Set(runs.map(\.run)) else { throw Violation("not all runs were registered") }
-    ledger.register(runs, at: host.clock.wallMicroseconds())
+    ledger.register(runs)
+    for token in tokens.values { registrationTimes[token] = registrationTimes[token] ?? point }
     writers[number].connect(tokens)
   }
 
@@ -136,7 +137,9 @@ extension AuthorityHistory {
     count(.changedDuplicates)
     let added = generator.mutations()
     host.note(added)
-    let write = RemoteWrite(id: id, mutations: first.mutations + added, firstOpen: id.batch)
+    var write = first.write
+    write.mutations += added
+    write.firstOpen = id.batch
     try arrive(write, at: number, isStray: true)
   }
 

@@ -19,12 +19,21 @@ package struct AuthorityHistory {
   /// the same, the authority does not know that it was set back.
   var floorOfCopy: SnapshotVersion?
   var clients: [ModelClient] = []
-  /// What each client had at some earlier time, for example as a backup of its device.
+  /// The state of each client at some earlier time, for example as a backup of its device.
   var savedMemories: [Int: ClientMemory] = [:]
   var writers: [ModelWriter] = []
   var ledger = LedgerModel()
-  /// Earlier states of the store, with what its ledger had accepted.
-  var copies: [(copy: AuthorityHost.Copy, ledger: LedgerModel)] = []
+  /// How often things have happened that let an authority forget a run.
+  struct PointInHistory {
+    var copiesPutInPlace = 0
+    var longPauses = 0
+  }
+
+  var point = PointInHistory()
+  /// The point at which each registration of a run was first received.
+  var registrationTimes: [[UInt8]: PointInHistory] = [:]
+  /// Earlier states of the store, with what its ledger had accepted, and the points of the copies.
+  var copies: [(copy: AuthorityHost.Copy, ledger: LedgerModel, point: PointInHistory)] = []
   /// Tokens of the other database.
   var foreignTokens: [[UInt8]] = []
   let log = HistoryLog()

@@ -4,7 +4,7 @@ import ByteStore
 
 final class HistoryLog: Sendable {
   private static let linesMax = 4000
-  private static let shownMax = 120
+  private static let shownMax = 200
 
   private struct State {
     var lines: [String] = []

@@ -35,7 +35,7 @@ struct WatchState {
     var isWanted: Bool { requests.last != .unwatch }
   }
 
-  /// What a message means for the client.
+  /// The meaning of a message for the client.
   enum Event {
     case snapshot(SnapshotVersion, left: [TargetID: Set<DocumentPath>])
     /// The client must ask for the whole target again.
@@ -122,14 +122,15 @@ struct WatchState {
   /// Takes the answer to the oldest request.
   private mutating func answer(_ id: TargetID, isRemoval: Bool) throws {
     guard let target = targets[id] else { return }
-    if isRemoval, target.isOnce, target.isCurrent, target.requests.first != .unwatch { return }
+    if isRemoval, target.isOnce, target.requests.first != .unwatch { return }
     guard let request = target.requests.first, (request == .unwatch) == isRemoval else {
       throw Violation("\(id) has an answer to no request")
     }
     targets[id]?.requests.removeFirst()
   }
 
-  /// The authority refuses the oldest request. Requests to remove a target that does not exist have no answer.
+  /// The authority refuses the oldest request. Requests to remove a target that does not exist have no
+  /// answer.
   private mutating func refuse(_ id: TargetID, _ cause: RemoteError) throws -> RemoteError? {
     guard var target = targets[id] else { return nil }
     guard target.requests.first == .watch(mayBeRefused: true) else {

@@ -16,7 +16,7 @@ package struct FuzzCampaign {
   package static let targets: [any FuzzTarget.Type] = [
     ManifestTarget.self, FrameTarget.self, SegmentTarget.self, CheckpointTarget.self, EntryTarget.self,
     DirectoryTarget.self, RecordTarget.self, BlobTarget.self, SalvageTarget.self, DocumentsTarget.self,
-    LZ4Target.self, WireTarget.self,
+    LZ4Target.self, WireTarget.self, ServiceTarget.self,
   ]
 
   /// Runs until `isOver` returns true. `willRun` is called with each input before it runs.

@@ -6,6 +6,6 @@ enum WireRows: RowGroup {
   static let title = "Thread CPU time of the wire, interleaved rounds, ratios to the first line of each part"
 
   static func parts(_ options: BenchmarkOptions, in directory: String) throws -> [RowPart] {
-    try CodecRows.parts(in: directory)
+    try CodecRows.parts(in: directory) + AuthorityRows.parts(in: directory)
   }
 }
