@@ -3,8 +3,8 @@
 //   input   := method:u8 form:u8 request*
 //   request := size:u16 byte{size}                          little-endian; the last one may be shorter
 //
-// A call must end with one status. Its answers must be messages of the method. Each input begins with the same
-// documents in a store of its own.
+// A call must end with one status, or the input runs for ever. Its answers must be messages of the method.
+// Each input begins with the same documents in a store of its own.
 
 import Authority
 import ByteStore
@@ -76,7 +76,10 @@ struct ServiceTarget: FuzzTarget {
       let service = try FirestoreService(databases: [ServiceSeeds.database: Authority.of(store)])
       let blocks = Locked<[@Sendable () -> Void]>([])
       let events = Locked<[ServiceEvent]>([])
-      let queue = ServiceQueue { block in blocks.withLock { $0.append(block) } }
+      let queue = ServiceQueue { block in
+        blocks.withLock { $0.append(block) }
+        blocks.wakeAll()
+      }
       func runBlocks() {
         while let block = blocks.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { block() }
       }
@@ -89,11 +92,18 @@ struct ServiceTarget: FuzzTarget {
       }
       call.finish()
       runBlocks()
+      // Commits of a write stream run on other threads, which add blocks when they are done.
+      while !events.withLock({ $0.contains(where: isEnd) }) {
+        blocks.withLock(when: { !$0.isEmpty }) { _ in }
+        runBlocks()
+      }
       return events.withLock { $0 }
     } catch {
       throw FuzzFinding("\(method): \(error)")
     }
   }
+
+  private static func isEnd(_ event: ServiceEvent) -> Bool { if case .ended = event { true } else { false } }
 
   private static var options: DocumentStore.Options {
     var options = DocumentStore.Options()
