@@ -35,8 +35,8 @@ package enum KnownDifference: String, CaseIterable, Sendable {
   case aggregationMask
   /// The emulator checks the length of names only when it writes.
   case longName
-  /// The emulator merges the writes of one document in a commit. It refuses some combinations, and the results
-  /// of all these writes are those of the last one.
+  /// The emulator merges the writes of one document in a commit. It refuses some combinations, and the
+  /// results of all these writes are those of the last one.
   case writesOfOneDocument
   /// The emulator tells a time for an absent document that was verified.
   case verifiedAbsence
@@ -116,7 +116,8 @@ package enum KnownDifference: String, CaseIterable, Sendable {
   static func isText(_ message: String) -> Bool {
     isPrecondition(message) || isAboutFieldName(message) || isMerging(message)
       || [
-        "Invalid reserved name in field path __name__", "Firestore does not support descending key scans",
+        "The requested 'read_time' is too old", "Invalid reserved name in field path __name__",
+        "Firestore does not support descending key scans",
         "This query requires an index ", "Composite filter must have at least one sub-filter",
         "Equality on key is not allowed ",
       ].contains { message.hasPrefix($0) }

@@ -47,9 +47,10 @@ extension RESTScript {
 
   // MARK: Values
 
+  /// A number. `EmulatorComparison` compares NaN, which the emulator orders in another way.
   mutating func number() -> String {
     random.oneIn(4)
-      ? #"{"doubleValue":\#(pick(["0.5", "1.5", "-2.25", "1e300", "\"NaN\"", "\"Infinity\"", "3"]))}"#
+      ? #"{"doubleValue":\#(pick(["0.5", "1.5", "-2.25", "1e300", "\"Infinity\"", "3"]))}"#
       : #"{"integerValue":"\#(pick(["0", "1", "2", "3", "-1", "9223372036854775807"]))"}"#
   }
 
