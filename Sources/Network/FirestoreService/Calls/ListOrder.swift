@@ -11,6 +11,8 @@ enum ListOrder {
   static func parse(_ text: String) throws(RemoteError) -> [OrderBy] {
     guard !text.isEmpty else { return [] }
     var orders: [OrderBy] = []
+    // A set, because the number of orders is not limited yet.
+    var fields: Set<StoredFieldPath> = []
     for clause in clauses(of: text) {
       guard let order = order(clause) else {
         throw RemoteError(.invalidArgument, "Invalid order by clause \"\(text)\".")
@@ -19,7 +21,7 @@ enum ListOrder {
         throw RemoteError(
           .invalidArgument, "order by clause cannot contain more fields after the key")
       }
-      guard !orders.contains(where: { $0.field == order.field }) else {
+      guard fields.insert(order.field).inserted else {
         throw RemoteError(
           .invalidArgument, "order by clause cannot contain duplicate fields \(order.field)")
       }

@@ -109,6 +109,7 @@ final class WriteStreamCall: CallHandler {
     {
       try commit(try identity.write(mutations), in: database)
     } else {
+      try database.checkVerified(mutations)
       commit(mutations, in: database)
     }
   }

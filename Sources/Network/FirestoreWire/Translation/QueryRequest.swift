@@ -156,12 +156,14 @@ extension DatabaseName {
 extension OrderBy {
   fileprivate static func orders(_ wire: [Wire.StructuredQuery.Order]) throws(RemoteError) -> [OrderBy] {
     var orders: [OrderBy] = []
+    // A set, because the number of orders is not limited yet.
+    var fields: Set<StoredFieldPath> = []
     for order in wire {
       let field = try FieldPathText.parse(order.field)
       guard orders.last?.field != .documentID else {
         throw .invalid("order by clause cannot contain more fields after the key")
       }
-      guard !orders.contains(where: { $0.field == field }) else {
+      guard fields.insert(field).inserted else {
         throw .invalid("order by clause cannot contain duplicate fields \(field)")
       }
       orders.append(OrderBy(field, order.direction == .descending ? .descending : .ascending))

@@ -90,6 +90,7 @@ extension WatchSession {
     mutating func take(_ snapshot: StreamSnapshot) -> News? {
       guard !isClosed else { return nil }
       var news = News(outbox: takeOutbox())
+      var unsent: Set<TargetID> = []
       for (query, result) in snapshot.queries.sorted(by: { $0.key < $1.key }) {
         guard let id = targetsOfQueries[query] else { continue }
         switch result {
@@ -97,12 +98,17 @@ extension WatchSession {
         case .success(let state):
           if targets[id]?.isSent == true {
             news.changes += state.changes.map { ($0, id) }
-          } else if let present = targets[id]?.add(state, of: query), let target = targets[id] {
-            news.complete.append((target, present))
+          } else {
+            targets[id]?.add(state, of: query)
+            unsent.insert(id)
           }
         }
       }
-      news.complete.sort { $0.target.id < $1.target.id }
+      // A target is completed after all of its queries have their states of this snapshot.
+      for id in unsent.sorted() {
+        guard let present = targets[id]?.complete(), let target = targets[id] else { continue }
+        news.complete.append((target, present))
+      }
       return news
     }
 

@@ -44,7 +44,13 @@ final class RecentSnapshots: Sendable {
       return !state.isKeeping
     }
     guard isNew else { return }
-    try add(try store.snapshot())
+    do throws(DocumentStoreError) {
+      try add(try store.snapshot())
+    } catch {
+      // The next call tries again.
+      state.withLock { $0.isKeeping = false }
+      throw error
+    }
     let waker = store.onFeedCommit(queue) { [weak self] in self?.addIfDue() }
     state.withLock { $0.waker = waker }
   }

@@ -55,10 +55,12 @@ struct WatchedTarget: Sendable {
 
   func contains(scopeOf path: DocumentPath) -> Bool { queries.contains { $0.scope.contains(path) } }
 
-  /// Adds the state of a query. Returns the documents of the whole target if this was the last query without
-  /// a state; otherwise nil.
-  mutating func add(_ state: LiveQueryState, of query: Int32) -> [StoredDocument]? {
-    firstResults[query] = state.documents
+  /// Adds the state of a query, until the client is sent the whole target.
+  mutating func add(_ state: LiveQueryState, of query: Int32) { firstResults[query] = state.documents }
+
+  /// Returns the documents of the whole target if each query has a state; otherwise nil. The client is then
+  /// sent the changes after these states.
+  mutating func complete() -> [StoredDocument]? {
     guard !isSent, firstResults.count == queryIDs.count else { return nil }
     isSent = true
     defer { firstResults = [:] }
