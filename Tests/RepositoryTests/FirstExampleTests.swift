@@ -46,7 +46,7 @@ import Testing
     return [
       "CDigest", "CPortableLZ4", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
       "DocumentStore",
-      "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
+      "ObjectStore", "OfflineSync", "Authority", "ObjectSync", "FirebaseCore",
       "FirebaseFirestore", "FirebaseStorage", "LayerKit",
     ] + layer.sorted()
   }

@@ -44,7 +44,7 @@ import Testing
   private static let modules = [
     "CDigest", "CPortableLZ4", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
     "DocumentStore",
-    "ObjectStore", "OfflineSync", "ObjectSync", "FirebaseCore",
+    "ObjectStore", "OfflineSync", "Authority", "ObjectSync", "FirebaseCore",
     "FirebaseFirestore", "FirebaseStorage", "LayerKit", "Pring",
   ]
 }
