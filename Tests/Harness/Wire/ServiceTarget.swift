@@ -174,7 +174,14 @@ enum ServiceMethods {
 /// Valid requests of every method.
 struct ServiceSeeds {
   static let database = "projects/p/databases/(default)"
-  private static let documentsName = "\(database)/documents"
+  static let documentsName = "\(database)/documents"
+  private static let documentName = "\(documentsName)/c/1"
+  private static let fields =
+    #""fields":{"n":{"integerValue":"7"},"t":{"timestampValue":"2024-01-01T00:00:00.5Z"}}"#
+  static let query =
+    #"{"from":[{"collectionId":"c"}],"where":{"fieldFilter":{"field":{"fieldPath":"n"},"op":"GREATER_THAN","value":{"integerValue":"0"}}},"orderBy":[{"field":{"fieldPath":"n"},"direction":"DESCENDING"}],"limit":3}"#
+  static let write =
+    #"{"update":{"name":"\#(documentName)",\#(fields)},"updateMask":{"fieldPaths":["n","m.x"]},"updateTransforms":[{"fieldPath":"n","increment":{"integerValue":"1"}}],"currentDocument":{"exists":true}}"#
 
   /// The documents of each store.
   static let documents: [Mutation] = (0..<4).map { number in
@@ -189,12 +196,7 @@ struct ServiceSeeds {
   private(set) var inputs: [[UInt8]] = []
 
   init() {
-    let name = "\(Self.documentsName)/c/1"
-    let fields = #""fields":{"n":{"integerValue":"7"},"t":{"timestampValue":"2024-01-01T00:00:00.5Z"}}"#
-    let query =
-      #"{"from":[{"collectionId":"c"}],"where":{"fieldFilter":{"field":{"fieldPath":"n"},"op":"GREATER_THAN","value":{"integerValue":"0"}}},"orderBy":[{"field":{"fieldPath":"n"},"direction":"DESCENDING"}],"limit":3}"#
-    let write =
-      #"{"update":{"name":"\#(name)",\#(fields)},"updateMask":{"fieldPaths":["n","m.x"]},"updateTransforms":[{"fieldPath":"n","increment":{"integerValue":"1"}}],"currentDocument":{"exists":true}}"#
+    let (name, fields, query, write) = (Self.documentName, Self.fields, Self.query, Self.write)
     let parent = #""parent":"\#(Self.documentsName)""#
     let database = #""database":"\#(Self.database)""#
     add(0, Wire.GetDocumentRequest.self, #"{"name":"\#(name)","mask":{"fieldPaths":["n"]}}"#)

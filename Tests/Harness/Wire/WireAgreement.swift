@@ -19,7 +19,7 @@ enum WireAgreement {
     let name = "\(Message.self)"
     let protobuf = try again(message, .protobuf, name)
     let json = try again(message, .json, name)
-    return "\(form), \(protobuf), \(json)"
+    return "\(form), \(protobuf), \(json)" + (try WireTranslation.check(message))
   }
 
   /// Encodes and decodes the message. It must be the same then, and have the same bytes when it is encoded

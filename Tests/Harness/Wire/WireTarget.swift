@@ -3,7 +3,7 @@
 //   input := kind:u8 form:u8 rest
 //
 // `kind` chooses the message, and `form` protobuf or JSON. A message that is decoded must survive both
-// encodings, and take memory in proportion to its bytes.
+// encodings and its translation into engine values, and take memory in proportion to its bytes.
 
 import FirestoreWire
 
@@ -40,7 +40,8 @@ struct WireTarget: FuzzTarget {
   }
 }
 
-/// Valid inputs of the target: several random messages of every kind, in both encodings.
+/// Valid inputs of the target: several random messages of every kind, and messages that have a translation, in
+/// both encodings.
 struct WireSeeds {
   private(set) var inputs: [[UInt8]] = []
 
@@ -50,6 +51,21 @@ struct WireSeeds {
         add(UInt8(number), type, seed: SeededRandom.seed(seed, UInt64(number), round))
       }
     }
+    let (query, write) = (ServiceSeeds.query, ServiceSeeds.write)
+    let parent = #""parent":"\#(ServiceSeeds.documentsName)""#
+    let request = #"{\#(parent),"structuredQuery":\#(query)}"#
+    add(Wire.StructuredQuery.self, query)
+    add(Wire.Write.self, write)
+    add(Wire.RunQueryRequest.self, request)
+    add(Wire.Target.self, #"{"targetId":2,"query":\#(request)}"#)
+  }
+
+  private mutating func add<Message: WireMessage>(_ type: Message.Type, _ json: String) {
+    let json = Array(json.utf8)
+    guard let kind = WireMessages.all.firstIndex(where: { $0 == type }),
+      let message = try? Message(json: json).protobuf()
+    else { preconditionFailure("a message of \(type) is not valid") }
+    inputs += [[UInt8(kind), 1] + json, [UInt8(kind), 0] + message]
   }
 
   private mutating func add<Message: WireMessage>(_ kind: UInt8, _ type: Message.Type, seed: UInt64) {
