@@ -16,13 +16,29 @@ extension AuthorityHistory {
       let (version, results) = try host.authority.commit(mutations, as: "ann")
       log.note("the authority commits \(Self.text(mutations)) at \(version.microseconds)")
       guard results.count == mutations.count else { throw Violation("a commit has \(results.count) results") }
-      try noteChanges(of: mutations.map(\.path))
-      guard version == (try host.time()) else { throw Violation("the commit has another time") }
+      let before = truth.current
+      try noteChanges(of: mutations.map(\.path), at: version)
+      try requireTime(version, of: mutations.map(\.path), before)
     } else {
       count(.commits)
       let time = try host.store.commit(mutations)
       log.note("the store commits \(Self.text(mutations)) at \(time.microseconds)")
-      try noteChanges(of: mutations.map(\.path))
+      try noteChanges(of: mutations.map(\.path), at: SnapshotVersion(time))
+    }
+  }
+
+  /// The answered time of a commit is the update time of what it has changed. The store may have a later time
+  /// already, because it drops old changes from its feed by a commit of its own.
+  private func requireTime(
+    _ version: SnapshotVersion, of paths: [DocumentPath], _ before: [DocumentPath: StoredDocument]
+  ) throws {
+    let times = paths.compactMap { path -> SnapshotVersion? in
+      let time = truth.current[path]?.updateTime
+      return time == before[path]?.updateTime ? nil : time.map { SnapshotVersion($0) }
+    }
+    guard version <= (try host.time()), times.allSatisfy({ $0 == version }) else {
+      throw Violation(
+        "the commit is answered with \(version.microseconds), and wrote at \(times.map(\.microseconds))")
     }
   }
 
@@ -34,8 +50,8 @@ extension AuthorityHistory {
     for _ in 0..<commits {
       let mutations = generator.mutations()
       host.note(mutations)
-      try host.store.commit(mutations)
-      try noteChanges(of: mutations.map(\.path))
+      let time = try host.store.commit(mutations)
+      try noteChanges(of: mutations.map(\.path), at: SnapshotVersion(time))
     }
   }
 
