@@ -11,23 +11,25 @@ struct TestLedger {
   let world: TestStore
   let life: AuthorityLife
   let ledger: WriteLedger
-  private let isRefusing = Locked(false)
+  private let rules = Locked(AuthorityRules())
 
   static let counter = DocumentPath(unchecked: ["counters", "all"])
 
   init(_ world: TestStore) throws {
     self.world = world
     life = try AuthorityLife(of: world.store)
-    let (clock, isRefusing) = (world.clock, isRefusing)
+    let (clock, rules) = (world.clock, rules)
     var options = WriteLedger.Options()
     options.now = { clock.wallMicroseconds() }
-    ledger = try WriteLedger(of: world.store, life, options: options) { _, _ in
-      isRefusing.withLock { $0 } ? RemoteError(.permissionDenied, "The rules say no.") : nil
-    }
+    ledger = try WriteLedger(of: world.store, life, options: options) { rules.withLock { $0 } }
   }
 
   /// From here on, the rules refuse all writes.
-  func refuse() { isRefusing.withLock { $0 = true } }
+  func refuse() {
+    setRules { $0.mayWrite = { _, _ in RemoteError(.permissionDenied, "The rules say no.") } }
+  }
+
+  func setRules(_ change: (inout AuthorityRules) -> Void) { rules.withLock { change(&$0) } }
 
   /// A batch that increments the counter.
   static func write(

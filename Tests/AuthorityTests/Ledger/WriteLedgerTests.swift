@@ -112,6 +112,32 @@ import Testing
     #expect(try world.count == 1)
   }
 
+  /// Regression: guards passed the rules by, so a client could ask about documents that it may not read.
+  @Test func guardsAndVerificationsAreReads() throws {
+    let (secret, own) = (DocumentPath(unchecked: ["secrets", "a"]), DocumentPath(unchecked: ["rooms", "a"]))
+    try world.world.store.commit([.set(secret, StoredMap())])
+    world.setRules { rules in
+      rules.mayRead = { _, query in
+        query.scope == .document(own) ? nil : RemoteError(.permissionDenied, "Not yours.")
+      }
+    }
+    for exists in [true, false] {
+      var guarded = TestLedger.write(1)
+      guarded.guards = [own: .exists(false), secret: .exists(exists)]
+      #expect(rejects(.permissionDenied, guarded))
+      let verified = TestLedger.write(1, [increment(counter), .verify(secret, .exists(exists))])
+      #expect(rejects(.permissionDenied, verified))
+    }
+    var life = TestLedger.write(1)
+    life.guards = [LifeRecord.path: .exists(true)]
+    #expect(rejects(.invalidArgument, life))
+    // The batch may write the counter, so a guard on it says no more than a precondition.
+    var allowed = TestLedger.write(1)
+    allowed.guards = [own: .exists(false), counter: .exists(false)]
+    #expect(try world.take(allowed) != nil)
+    #expect(try world.count == 1)
+  }
+
   @Test func noBatchWritesWhatBelongsToTheDatabase() throws {
     for path in [LifeRecord.path, RunName.path(ofQueue: "c/-", of: nil)] {
       #expect(rejects(.invalidArgument, TestLedger.write(1, [.delete(path)])))

@@ -14,7 +14,8 @@ public import OfflineSync
 /// }
 /// ```
 public struct AuthorityRules: Sendable {
-  /// Returns an error to refuse the writes.
+  /// Returns an error to refuse the writes. Documents that are only verified are reads as well: `mayRead` is
+  /// called for each of them, and for each guard of a batch.
   public var mayWrite: (@Sendable (_ user: String?, _ mutations: [Mutation]) -> RemoteError?)?
   /// Returns an error to refuse a query. Called for the queries of listeners and aggregations, and for each
   /// document of a lookup. If it refuses the query for a document that has left the query of a listener, the
@@ -30,4 +31,25 @@ extension AuthorityRules {
   func mayRead(_ path: DocumentPath, as user: String?) -> Bool {
     mayRead?(user, StructuredQuery(.document(path))) == nil
   }
+
+  /// Returns the error with which the rules refuse a user's mutations under guards, or nil. A precondition of
+  /// a document that is not written tells whether the document exists, so it counts as a read.
+  func refusal(
+    of mutations: [Mutation], guards: [DocumentPath: Precondition] = [:], as user: String?
+  ) -> RemoteError? {
+    if let refusal = mayWrite?(user, mutations) { return refusal }
+    guard let mayRead else { return nil }
+    var read = Set(guards.keys)
+    for mutation in mutations where mutation.isVerification { read.insert(mutation.path) }
+    guard !read.isEmpty else { return nil }
+    for mutation in mutations where !mutation.isVerification { read.remove(mutation.path) }
+    for path in read.sorted(by: { ValueOrder.compare($0, $1) == .before }) {
+      if let refusal = mayRead(user, StructuredQuery(.document(path))) { return refusal }
+    }
+    return nil
+  }
+}
+
+extension Mutation {
+  fileprivate var isVerification: Bool { if case .verify = change { true } else { false } }
 }

@@ -57,7 +57,7 @@ extension Authority {
         throw RemoteError(.invalidArgument, error.description)
       }
     }
-    if let refusal = rules.mayWrite?(user, mutations) { throw refusal }
+    if let refusal = rules.refusal(of: mutations, as: user) { throw refusal }
   }
 }
 

@@ -64,9 +64,7 @@ public final class Authority: Sendable {
     // The feed becomes active before the first commit of the authority, so that each token names a commit.
     backend = try EmbeddedBackend(store)
     life = try AuthorityLife(of: store)
-    ledger = try WriteLedger(of: store, life, options: options.ledger) { user, mutations in
-      access.withLock { $0 }.mayWrite?(user, mutations)
-    }
+    ledger = try WriteLedger(of: store, life, options: options.ledger) { access.withLock { $0 } }
     life.observe { [sessions] in sessions.end(AuthorityLife.ended) }
   }
 

@@ -26,31 +26,29 @@ package final class WriteLedger: Sendable {
     package init() {}
   }
 
-  /// Returns the error with which the rules refuse the writes of a user, or nil.
-  package typealias WriteRule = @Sendable (_ user: String?, _ mutations: [Mutation]) -> RemoteError?
   /// The time of the commit, and the result of each mutation.
   package typealias Answer = (version: SnapshotVersion, results: [WriteResult])
 
   let store: DocumentStore
   let life: AuthorityLife
   let options: Options
-  private let mayWrite: WriteRule
+  private let rules: @Sendable () -> AuthorityRules
   let turns = RunTurns()
   /// Whether the store has records in the form of earlier releases.
   let hasEarlierRecords: Locked<Bool>
   /// The day on which expired runs were last removed.
   let lastRemoval: Locked<Int64>
 
-  /// Opens the ledger of a store, and removes what has expired. `mayWrite` is not called for batches that
-  /// were accepted before.
+  /// Opens the ledger of a store, and removes what has expired. The rules are not applied to batches
+  /// that were accepted before.
   package init(
     of store: DocumentStore, _ life: AuthorityLife, options: Options = Options(),
-    mayWrite: @escaping WriteRule = { _, _ in nil }
+    rules: @escaping @Sendable () -> AuthorityRules = { AuthorityRules() }
   ) throws(DocumentStoreError) {
     self.store = store
     self.life = life
     self.options = options
-    self.mayWrite = mayWrite
+    self.rules = rules
     hasEarlierRecords = Locked(true)
     lastRemoval = Locked(.min)
     try removeExpired()
@@ -70,10 +68,10 @@ package final class WriteLedger: Sendable {
     return answer
   }
 
-  /// Clients do not write the documents of the store itself.
+  /// Clients neither write nor guard the documents of the store itself.
   private static func checkPaths(of write: RemoteWrite) throws(RemoteError) {
-    for mutation in write.mutations {
-      do throws(PathError) { try mutation.path.check() } catch {
+    for path in write.mutations.map(\.path) + write.guards.keys {
+      do throws(PathError) { try path.check() } catch {
         throw RemoteError(.invalidArgument, error.description)
       }
     }
@@ -86,7 +84,9 @@ package final class WriteLedger: Sendable {
       return try recognised(write, run, known: known, digest: digest)
     }
     let open = try admitted(write, run, known: known)
-    if let refusal = mayWrite(run.user, write.mutations) { throw refusal }
+    if let refusal = rules().refusal(of: write.mutations, guards: write.guards, as: run.user) {
+      throw refusal
+    }
     return try commit(write, run, continuing: open, digest: digest)
   }
 
