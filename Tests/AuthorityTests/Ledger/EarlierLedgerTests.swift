@@ -69,13 +69,15 @@ import Testing
     let last = try #require(try ledger.take(TestLedger.write(5)))
     #expect(last.results[0].transformResults == [.integer(4)])
     #expect(last.results[0].versionBefore == SnapshotVersion(microseconds: 7))
-    for batch in 1...3 { #expect(try ledger.take(TestLedger.write(Int64(batch))) != nil) }
+    // The records of the others do not say what they have written.
+    for batch in 1...3 { #expect(ledger.isUnknown(TestLedger.write(Int64(batch)))) }
     #expect(throws: RemoteError.self) { try ledger.take(TestLedger.write(4)) }
     #expect(try ledger.count == 4)
     // The run continues in the new form, and both forms are known.
     _ = try ledger.register(1)
     #expect(try ledger.take(TestLedger.write(6))?.results[0].transformResults == [.integer(5)])
-    for batch in [1, 2, 3, 5, 6] { #expect(try ledger.take(TestLedger.write(Int64(batch))) != nil) }
+    for batch in [5, 6] { #expect(try ledger.take(TestLedger.write(Int64(batch))) != nil) }
+    for batch in 1...3 { #expect(ledger.isUnknown(TestLedger.write(Int64(batch)))) }
     #expect(throws: RemoteError.self) { try ledger.take(TestLedger.write(4)) }
     #expect(try ledger.count == 5)
     let later = try TestLedger(try TestStore(on: ledger.world.copy, clock: ledger.world.clock, seed: 2))

@@ -67,7 +67,7 @@ import Testing
       .null, .integer(.min), .integer(.max), .string("x"), .bytes([1, 2]), .array([.integer(1)]),
       .array([.integer(.max), .integer(.min)]), .array([.bytes([]), .bytes([1])]), .map(StoredMap()),
     ]
-    for name in ["a", "d", "f", "k", "t", "r"] {
+    for name in ["a", "d", "f", "g", "k", "t", "r"] {
       for value in values {
         var fields = StoredMap([("a", .array([])), ("d", .integer(1)), ("r", .array([]))])
         fields[name] = value

@@ -44,6 +44,16 @@ struct TestLedger {
     _ write: RemoteWrite, as user: String? = nil
   ) throws -> WriteLedger.Answer? { try ledger.take(write, as: user) }
 
+  /// Whether the outcome of a batch is answered as unknown.
+  func isUnknown(_ write: RemoteWrite) -> Bool {
+    do {
+      try take(write)
+      return false
+    } catch {
+      return error as? RemoteError == .outcomeUnknown
+    }
+  }
+
   /// The number in the counter.
   var count: Int64 {
     get throws {

@@ -147,6 +147,23 @@ import Testing
 
   // MARK: Outcomes that were dropped
 
+  /// Regression: other writes under the number of such a batch were answered as accepted, and were lost.
+  @Test func otherWritesUnderTheNumberOfADroppedOutcomeAreRefused() throws {
+    for batch in 1...40 { try world.take(TestLedger.write(Int64(batch))) }
+    let known = Int64(40 - RunRecord.digestsMax)
+    for batch in [known, 39] {
+      #expect(rejects(.invalidArgument, TestLedger.write(batch, [increment(counter, by: 2)])))
+      #expect(try world.take(TestLedger.write(batch)) != nil)
+    }
+    // What is no longer known is not claimed, whether the writes are the same or not.
+    #expect(world.isUnknown(TestLedger.write(known - 1)))
+    #expect(world.isUnknown(TestLedger.write(known - 1, [increment(counter, by: 2)])))
+    let later = try TestLedger(try TestStore(on: world.world.copy, clock: world.world.clock, seed: 2))
+    #expect(throws: RemoteError.self) { try later.take(TestLedger.write(39, [])) }
+    #expect(try later.take(TestLedger.write(39)) != nil)
+    #expect(try world.count == 40)
+  }
+
   /// Regression: the answer to such a batch had the present values of its documents, which the sender may not
   /// be allowed to read.
   @Test func anOutcomeThatWasDroppedRevealsNothing() throws {
@@ -178,7 +195,8 @@ import Testing
     let run = RunName(user: nil, queue: "c/-", run: RunID(1))
     let size = try #require(try world.world.store.document(at: run.path)).record.count
     #expect(size < 10_000)
-    #expect(try world.take(TestLedger.write(2))?.results[0].transformResults == [.null])
+    #expect(world.isUnknown(TestLedger.write(2)))
+    #expect(try world.take(TestLedger.write(320))?.results[0].transformResults == [.null])
     #expect(try world.take(TestLedger.write(400))?.results[0].transformResults == [.integer(200)])
     #expect(try world.count == 200)
   }
@@ -205,6 +223,7 @@ import Testing
     var record = RunRecord(lastDay: 1)
     record.take(outcome(1, values: 600), firstOpen: BatchID(1))
     #expect(record.accepted.contains(BatchID(1)) && record.outcome(of: BatchID(1)) == nil)
+    #expect(record.digest(of: BatchID(1)) != nil)
     for batch in 2...4 { record.take(outcome(Int64(batch), values: 250), firstOpen: BatchID(1)) }
     #expect((1...4).map { record.outcome(of: BatchID($0)) != nil } == [false, false, true, true])
     #expect(RunRecord(record.fields) == record)

@@ -87,9 +87,10 @@ extension AuthorityHistory {
     _ write: RemoteWrite, _ changed: Set<DocumentPath>, wasAnswered: Bool
   ) throws {
     guard changed.isEmpty else { throw Violation("counts twice, and has changed \(changed)") }
-    guard !wasAnswered, !ledger.isFinished(write.id), first.write.mutations == write.mutations,
-      let old = first.answer
-    else { return }
+    guard first.write.mutations == write.mutations else {
+      throw Violation("is answered as accepted, and was accepted with other writes")
+    }
+    guard !wasAnswered, !ledger.isFinished(write.id), let old = first.answer else { return }
     let floor = host.floor ?? .none
     guard answer.version == max(old.version, floor),
       answer.results.map(\.transformResults) == old.results.map(\.transformResults)
@@ -108,7 +109,8 @@ extension AuthorityHistory {
     // A copy of the files may have gone on before a client showed that commits are lost. As far as the
     // authority knows, the run may then have been forgotten, too.
     if first == nil, registered.copiesPutInPlace < point.copiesPutInPlace { return true }
-    if let first { return first.write.mutations != write.mutations }
+    if let first, first.write.mutations != write.mutations { return true }
+    if first != nil { return wasAnswered || ledger.isFinished(write.id) }
     return wasAnswered || ledger.isFinished(write.id) || isForged || !hasValidContent(write)
   }
 

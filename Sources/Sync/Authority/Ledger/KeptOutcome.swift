@@ -15,7 +15,7 @@ internal import OfflineSync
 
 struct KeptOutcome: Equatable, Sendable {
   private static let form: UInt8 = 1
-  private static let digestBytes = 16
+  static let digestBytes = 16
   private static let (hasVersion, hasBefore, hasValues): (UInt8, UInt8, UInt8) = (1, 2, 4)
 
   let batch: BatchID

@@ -4,7 +4,8 @@
 //   1. turn        concurrent calls about one run wait for each other (RunTurns)
 //   2. find        the run: in its own document, among the finished runs of its queue, or in the form of
 //                  earlier releases (WriteLedger+Runs)
-//   3. recognise   a batch that was accepted is answered with its outcome
+//   3. recognise   a batch that was accepted is answered with its outcome, and other writes under its number
+//                  are refused
 //   4. admit       a batch of a run that was forgotten is refused if it may have been accepted, and so is a
 //                  delayed duplicate of a batch that was rejected
 //   5. commit      the batch together with the run's document, which then has the outcome (+Commit)
@@ -95,10 +96,13 @@ package final class WriteLedger: Sendable {
   private func recognised(
     _ write: RemoteWrite, _ run: RunName, known: RunRecord, digest: [UInt8]
   ) throws(RemoteError) -> Answer {
-    if let outcome = known.outcome(of: write.id.batch) {
-      guard outcome.digest == digest else {
+    if let accepted = known.digest(of: write.id.batch) {
+      guard accepted == digest else {
         throw RemoteError(
           .invalidArgument, "Batch \(write.id.batch) was accepted before, with other writes than these.")
+      }
+      guard let outcome = known.outcome(of: write.id.batch) else {
+        return Self.droppedOutcome(of: write, known)
       }
       return raised((version: outcome.time, results: outcome.results))
     }
@@ -108,7 +112,8 @@ package final class WriteLedger: Sendable {
       }
       if let kept { return raised(kept) }
     }
-    return Self.droppedOutcome(of: write, known)
+    // A batch under this number was accepted. It is not known whether it had these writes.
+    throw .outcomeUnknown
   }
 
   /// The answer with the versions that clients receive in this life.
