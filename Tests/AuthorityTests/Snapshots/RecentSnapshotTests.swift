@@ -136,6 +136,50 @@ import Testing
     #expect(snapshots.keptCount <= 62)
   }
 
+  /// Regression: only commits released snapshots, so a store without further commits kept them for ever.
+  @Test func anIdleStoreKeepsOneSnapshotOfItsLastCommit() throws {
+    _ = try store.feedConsumer("reader")
+    let snapshots = RecentSnapshots(store)
+    try snapshots.keep()
+    #expect(!snapshots.isTimerSet, "the only snapshot retains nothing")
+    let path = DocumentPath(unchecked: ["rooms", "1"])
+    for _ in 0..<30 {
+      try store.commit([.set(path, StoredMap())])
+      snapshots.addIfDue()
+      clock.advance(nanoseconds: 1_000_000_000)
+    }
+    snapshots.addIfDue()
+    // The last snapshot lacks this commit.
+    let last = SnapshotVersion(try store.commit([.delete(path)]))
+    #expect(snapshots.keptCount > 20 && snapshots.isTimerSet)
+    clock.advance(nanoseconds: 61_000_000_000)
+    snapshots.prune()
+    #expect(snapshots.keptCount == 2)
+    clock.advance(nanoseconds: 61_000_000_000)
+    snapshots.prune()
+    #expect(snapshots.keptCount == 1)
+    #expect(try snapshots.snapshot(at: last).version == last)
+    // A time after the last commit can be read, and stays readable after the next one.
+    let now = SnapshotVersion(microseconds: clock.wallMicroseconds())
+    try store.snapshot(through: now.stored).close()
+    try store.commit([.set(path, StoredMap())])
+    #expect(try snapshots.snapshot(at: now).version == last)
+  }
+
+  @Test func aReadReleasesSnapshots() throws {
+    _ = try store.feedConsumer("reader")
+    let snapshots = RecentSnapshots(store)
+    try snapshots.keep()
+    for _ in 0..<5 {
+      clock.advance(nanoseconds: 2_000_000_000)
+      try store.commit([.set(DocumentPath(unchecked: ["rooms", "1"]), StoredMap())])
+      snapshots.addIfDue()
+    }
+    clock.advance(nanoseconds: 90_000_000_000)
+    #expect(code(snapshots, .first) == .failedPrecondition)
+    #expect(snapshots.keptCount == 1)
+  }
+
   /// The feed keeps only the names of such a commit's documents.
   @Test func aTimeBehindACommitThatIsTooLargeForTheFeedIsRefused() throws {
     _ = try store.feedConsumer("reader")

@@ -3,6 +3,9 @@
 // A snapshot is kept at most once a second, when there are new commits. Snapshots are kept for a minute, and
 // the newest one that is older, so that each time of the last minute has a snapshot before it. Kept snapshots
 // retain the space of data that was replaced since.
+//
+// Commits, reads and a timer release snapshots. The timer runs until one snapshot of the last commit is left,
+// which retains nothing. So a store without commits has no timer.
 
 internal import ByteStore
 internal import Dispatch
@@ -22,6 +25,14 @@ final class RecentSnapshots: Sendable {
     var isKeeping = false
     var kept: [Kept] = []
     var waker: FeedWaker?
+    var isTimerSet = false
+
+    /// Releases the snapshots that no time of the last minute needs.
+    mutating func prune(at now: UInt64) {
+      let outdated = kept.prefix { now &- $0.taken > RecentSnapshots.lifetime }.count
+      // The snapshot before a time is needed for reads at that time.
+      kept.removeFirst(max(0, outdated - 1))
+    }
   }
 
   private static let interval: UInt64 = 1_000_000_000
@@ -57,6 +68,8 @@ final class RecentSnapshots: Sendable {
 
   /// The number of kept snapshots.
   var keptCount: Int { state.withLock { $0.kept.count } }
+  /// Whether snapshots will be released without a further commit or read.
+  var isTimerSet: Bool { state.withLock { $0.isTimerSet } }
 
   // MARK: Keeping
 
@@ -66,6 +79,39 @@ final class RecentSnapshots: Sendable {
     let isDue = state.withLock { state in state.kept.last.map { now &- $0.taken >= Self.interval } ?? true }
     // Without a snapshot, reads of the time between fail. The next commit tries again.
     if isDue, let snapshot = try? store.snapshot() { try? add(snapshot) }
+    setTimer()
+  }
+
+  /// Releases what is not needed any more, and replaces the last snapshot if there were commits after it.
+  func prune() {
+    let now = store.clock.monotonicNanoseconds()
+    if isBehind {
+      addIfDue()
+    } else {
+      state.withLock { $0.prune(at: now) }
+      setTimer()
+    }
+  }
+
+  /// Whether the last snapshot lacks commits, and retains what they have replaced.
+  private var isBehind: Bool {
+    let last = store.lastCommitTime.map { SnapshotVersion($0) } ?? .none
+    return state.withLock { state in state.kept.last.map { $0.version < last } ?? false }
+  }
+
+  private func setTimer() {
+    let isBehind = isBehind
+    let isNew = state.withLock { state in
+      guard !state.isTimerSet, isBehind || state.kept.count > 1 else { return false }
+      state.isTimerSet = true
+      return true
+    }
+    guard isNew else { return }
+    queue.asyncAfter(deadline: .now() + .nanoseconds(Int(Self.lifetime + Self.interval))) { [weak self] in
+      guard let self else { return }
+      state.withLock { $0.isTimerSet = false }
+      prune()
+    }
   }
 
   private func add(_ snapshot: StoreSnapshot) throws(DocumentStoreError) {
@@ -75,9 +121,7 @@ final class RecentSnapshots: Sendable {
       snapshot: snapshot, version: version, position: try snapshot.feedPosition(), taken: now)
     state.withLock { state in
       state.kept.append(kept)
-      let outdated = state.kept.prefix { now &- $0.taken > Self.lifetime }.count
-      // The snapshot before a time is needed for reads at that time.
-      state.kept.removeFirst(max(0, outdated - 1))
+      state.prune(at: now)
     }
   }
 
@@ -85,7 +129,11 @@ final class RecentSnapshots: Sendable {
 
   /// All documents at a time before the last commit. Throws `failedPrecondition` if they are not kept.
   func snapshot(at version: SnapshotVersion) throws(RemoteError) -> PastSnapshot {
-    let base = state.withLock { state in state.kept.last { $0.version <= version } }
+    let now = store.clock.monotonicNanoseconds()
+    let base = state.withLock { state in
+      state.prune(at: now)
+      return state.kept.last { $0.version <= version }
+    }
     guard let base else { throw Self.unkept }
     do throws(DocumentStoreError) {
       return try snapshot(at: version, from: base)
