@@ -95,10 +95,15 @@ final class LedgerRemote: Remote {
 
     private func take(_ write: RemoteWrite) {
       guard !isClosed.withLock({ $0 }) else { return }
-      let (ledger, fault) = remote.state.withLock { ($0.ledger, $0.fault) }
+      let (ledger, fault, registers) = remote.state.withLock { ($0.ledger, $0.fault, $0.registers) }
       guard fault != .losesWrites else { return tell(.closed(LedgerRemote.unreachable)) }
       remote.state.withLock { $0.writes.append(write) }
       do throws(RemoteError) {
+        var write = write
+        if !registers {
+          let run = RunRegistration(queue: write.id.queue, run: write.id.run)
+          write.registration = try ledger.register(run, as: user)
+        }
         let answer = try ledger.take(write, as: user)
         guard fault != .losesAnswers else { return tell(.closed(LedgerRemote.unreachable)) }
         guard let answer else { return tell(.overtaken) }

@@ -20,11 +20,14 @@ import Testing
   }
 
   /// Opens a client on a disk, as another run.
-  private func client(on disk: SimulatedDisk, run: UInt64) throws -> SyncDriver {
+  private func client(
+    on disk: SimulatedDisk, run: UInt64, registrationsMax: Int = 1000
+  ) throws -> SyncDriver {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     let store = try DocumentStore.open("/client", options: options, platform: disk.platform(seed: 1))
     let local = try LocalStore(store, user: nil, collector: .lru, client: "client", run: RunID(run))
+    local.registrationsMax = registrationsMax
     return SyncDriver(local, remote, options: SyncEngine.Options(), scheduler: scheduler)
   }
 
@@ -160,6 +163,29 @@ import Testing
     #expect(rejected.withLock { $0 } == [])
     #expect(try ledger.count == 1)
     #expect(pending(later) == 0)
+  }
+
+  /// Regression: batches of the runs that the handshake did not name were sent without a registration.
+  @Test(arguments: [2, 3, 5]) func moreRunsThanAHandshakeNamesAreRegisteredInParts(_ max: Int) throws {
+    var disk = SimulatedDisk()
+    for run in 1...7 as ClosedRange<UInt64> {
+      let client = try client(on: disk, run: run)
+      client.send(.disableNetwork)
+      increment(client, times: 2)
+      client.abandon()
+      disk = SimulatedDisk(disk.image(after: .kill))
+    }
+    let last = try client(on: disk, run: 8, registrationsMax: max)
+    let rejected = errors(heardBy: last)
+    pass()
+    increment(last)
+    #expect(remote.registrations.allSatisfy { $0.count <= max })
+    #expect(remote.registrations.count > 7 / max)
+    #expect(remote.writes.allSatisfy { !$0.registration.isEmpty })
+    #expect(remote.writes.map(\.id.batch) == (1...15).map { BatchID($0) })
+    #expect(rejected.withLock { $0 } == [])
+    #expect(try ledger.count == 15)
+    #expect(pending(last) == 0)
   }
 
   // MARK: Other authorities

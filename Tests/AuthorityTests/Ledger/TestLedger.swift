@@ -12,6 +12,8 @@ struct TestLedger {
   let life: AuthorityLife
   let ledger: WriteLedger
   private let rules = Locked(AuthorityRules())
+  /// The tokens of the runs that were registered, by user and queue.
+  private let tokens = Locked<[String: [RunID: [UInt8]]]>([:])
 
   static let counter = DocumentPath(unchecked: ["counters", "all"])
 
@@ -40,9 +42,28 @@ struct TestLedger {
       firstOpen: BatchID(firstOpen ?? batch))
   }
 
+  /// Registers the run of the batch, unless the batch has a token.
   @discardableResult func take(
     _ write: RemoteWrite, as user: String? = nil
-  ) throws -> WriteLedger.Answer? { try ledger.take(write, as: user) }
+  ) throws -> WriteLedger.Answer? { try ledger.take(try registered(write, as: user), as: user) }
+
+  /// The batch with the token of its run. All runs of the queue so far stay open.
+  func registered(_ write: RemoteWrite, as user: String? = nil) throws -> RemoteWrite {
+    guard write.registration.isEmpty else { return write }
+    let key = "\(user ?? "-") \(user == nil) \(write.id.queue)"
+    var known = tokens.withLock { $0[key] ?? [:] }
+    if known[write.id.run] == nil {
+      let earlier = known.sorted { $0.key.value < $1.key.value }.map {
+        RunRegistration(queue: write.id.queue, run: $0.key, token: $0.value)
+      }
+      let present = RunRegistration(queue: write.id.queue, run: write.id.run)
+      known = try ledger.register(earlier + [present], as: user)
+      tokens.withLock { [known] in $0[key] = known }
+    }
+    var write = write
+    write.registration = known[write.id.run] ?? []
+    return write
+  }
 
   /// Whether the outcome of a batch is answered as unknown.
   func isUnknown(_ write: RemoteWrite) -> Bool {
@@ -69,6 +90,14 @@ struct TestLedger {
   }
 
   func register(_ run: UInt64, _ token: [UInt8] = []) throws -> [UInt8] {
-    try ledger.register(RunRegistration(queue: "c/-", run: RunID(run), token: token), as: nil)
+    let token = try ledger.register(RunRegistration(queue: "c/-", run: RunID(run), token: token), as: nil)
+    tokens.withLock { $0["- true c/-"] = [RunID(run): token] }
+    return token
+  }
+
+  func register(runs: ClosedRange<UInt64>) throws {
+    let registrations = runs.map { RunRegistration(queue: "c/-", run: RunID($0)) }
+    let known = try ledger.register(registrations, as: nil)
+    tokens.withLock { $0["- true c/-"] = known }
   }
 }

@@ -73,9 +73,12 @@ import Testing
   /// version.
   @Test(arguments: [true, false]) func theResultOfAPatchWithADroppedOutcomeIsAssumed(isPatch: Bool) throws {
     let server = try Authority.of(try DocumentStore.openInMemory())
+    let token = try server.ledger.register(RunRegistration(queue: "c/-", run: RunID(1)), as: nil)
     func write(_ batch: Int64, _ mutation: Mutation) -> RemoteWrite {
       let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(batch))
-      return RemoteWrite(id: id, mutations: [mutation], firstOpen: BatchID(batch))
+      var write = RemoteWrite(id: id, mutations: [mutation], firstOpen: BatchID(batch))
+      write.registration = token
+      return write
     }
     let mutation = isPatch ? increment(counter) : .set(counter, StoredMap())
     _ = try server.take(write(1, mutation), as: nil)
@@ -96,24 +99,23 @@ import Testing
 
   @Test func rulesAreNotAppliedAgainToAnAcceptedBatch() throws {
     let server = try Authority.of(try DocumentStore.openInMemory())
-    let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(1))
-    let write = RemoteWrite(id: id, mutations: [increment(counter)], firstOpen: BatchID(1))
-    _ = try server.take(write, as: nil)
-    _ = try server.take(write, as: nil)
+    let token = try server.ledger.register(RunRegistration(queue: "c/-", run: RunID(1)), as: nil)
+    func write(_ batch: Int64) -> RemoteWrite {
+      let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(batch))
+      var write = RemoteWrite(id: id, mutations: [increment(counter)], firstOpen: BatchID(batch))
+      write.registration = token
+      return write
+    }
+    _ = try server.take(write(1), as: nil)
+    _ = try server.take(write(1), as: nil)
     #expect(try server.store.document(at: counter)?.fields["n"] == .integer(1))
     // This later write makes the remote drop the outcome of the first batch, but the remote still knows that
     // the first batch was accepted.
-    let next = RemoteWrite(
-      id: WriteID(queue: "c/-", run: RunID(1), batch: BatchID(3)), mutations: [increment(counter)],
-      firstOpen: BatchID(3))
-    _ = try server.take(next, as: nil)
-    let again = try #require(try server.take(write, as: nil))
+    _ = try server.take(write(3), as: nil)
+    let again = try #require(try server.take(write(1), as: nil))
     #expect(again.results.map(\.transformResults) == [[.null]])
     // A batch that the client has cancelled is not accepted later.
-    let cancelled = RemoteWrite(
-      id: WriteID(queue: "c/-", run: RunID(1), batch: BatchID(2)), mutations: [increment(counter)],
-      firstOpen: BatchID(2))
-    #expect(throws: RemoteError.self) { try server.take(cancelled, as: nil) }
+    #expect(throws: RemoteError.self) { try server.take(write(2), as: nil) }
     #expect(try server.store.document(at: counter)?.fields["n"] == .integer(2))
   }
 }

@@ -166,6 +166,15 @@ import Testing
     return [WriteLabels.write: try WriteLabels.text(identity)]
   }
 
+  /// The handshake that registers the run of `labels`.
+  private func register(_ client: Client) throws -> (streamToken: [UInt8], registration: [UInt8]) {
+    let runs = Wire.RunRegistrations([
+      RunRegistration(queue: "queue", run: RunID(UInt64(bitPattern: -7)), token: [])
+    ])
+    let opened = try client.open([WriteLabels.runs: try WriteLabels.text(runs)])
+    return (opened.streamToken, opened.registrations?.registrations.first?.token ?? [])
+  }
+
   private var increment: Wire.Write {
     var write = TestService.set("rooms/a", [])
     write.updateMask = Wire.DocumentMask()
@@ -183,8 +192,8 @@ import Testing
     var answers: [Wire.IdentifiedWriteResponse] = []
     for _ in 0..<2 {
       let client = Client(service)
-      let token = try client.open().streamToken
-      try client.send([increment], token: token, labels: labels(1))
+      let (token, registration) = try register(client)
+      try client.send([increment], token: token, labels: labels(1, registration: registration))
       answers.append(try client.next())
     }
     #expect(try service.store.document(at: DocumentPath(["rooms", "a"]))?.fields["n"] == .integer(11))
@@ -218,11 +227,12 @@ import Testing
     let service = try TestService()
     try service.set(["rooms/a": 10])
     let client = Client(service)
-    let token = try client.open().streamToken
+    let (token, registration) = try register(client)
     var verify = Wire.Write()
     verify.operation = .verify(TestService.name("rooms/a"))
     try client.send(
-      [verify.requiring(exists: false), increment], token: token, labels: labels(1, guards: 1))
+      [verify.requiring(exists: false), increment], token: token,
+      labels: labels(1, registration: registration, guards: 1))
     let answer = try client.next(as: Wire.IdentifiedWriteResponse.self)
     #expect(answer.isOvertaken)
     #expect(client.end()?.code == .failedPrecondition)

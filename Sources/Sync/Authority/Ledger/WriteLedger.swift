@@ -6,8 +6,8 @@
 //                  earlier releases (WriteLedger+Runs)
 //   3. recognise   a batch that was accepted is answered with its outcome, and other writes under its number
 //                  are refused
-//   4. admit       a batch of a run that was forgotten is refused if it may have been accepted, and so is a
-//                  delayed duplicate of a batch that was rejected
+//   4. admit       a batch without the token of its run is refused. So is a batch of a run that was forgotten
+//                  if it may have been accepted, and a delayed duplicate of a batch that was rejected
 //   5. commit      the batch together with the run's document, which then has the outcome (+Commit)
 //
 // A run that was not seen for the lifetime of runs is forgotten (+Expiry). Registration tokens tell its
@@ -144,18 +144,22 @@ package final class WriteLedger: Sendable {
 
   // MARK: Batches that were not accepted
 
+  /// The error for a batch without the token of its run.
+  static let unregistered = RemoteError(
+    .failedPrecondition, "A write with an identity needs the registration token of its run.")
+
   /// Returns the record that the batch continues. Throws if the batch may have been accepted before, or was
   /// rejected before.
   private func admitted(
     _ write: RemoteWrite, _ run: RunName, known: RunRecord?
   ) throws(RemoteError) -> RunRecord {
-    if !write.registration.isEmpty {
-      switch try remotely({ () throws(DocumentStoreError) in try life.check(write.registration, of: run) }) {
-      // A run that is registered again after it was forgotten has another date.
-      case .registered(let time): guard known?.registered == time else { throw .outcomeUnknown }
-      case .lost: break
-      case .unknown: throw .outcomeUnknown
-      }
+    // Without a date, a batch of a run that was forgotten looks like a new one.
+    guard !write.registration.isEmpty else { throw Self.unregistered }
+    switch try remotely({ () throws(DocumentStoreError) in try life.check(write.registration, of: run) }) {
+    // A run that is registered again after it was forgotten has another date.
+    case .registered(let time): guard known?.registered == time else { throw .outcomeUnknown }
+    case .lost: break
+    case .unknown: throw .outcomeUnknown
     }
     guard let known else { return RunRecord(lastDay: today) }
     guard known.accepted.isOpen(write.id.batch) else {

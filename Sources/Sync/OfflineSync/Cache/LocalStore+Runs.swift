@@ -7,13 +7,11 @@
 internal import DocumentStore
 
 extension LocalStore {
-  /// A remote need not accept more registrations. Batches of further runs are sent without one.
-  private static let registrationsMax = 1000
-
-  /// The runs to register with the write stream: those of the pending batches, and then this run.
+  /// The runs to register with the write stream: those of the first pending batches, and then this run. A
+  /// remote need not accept more. Batches of further runs wait for the next stream.
   var registrations: [RunRegistration] {
     let known = runTokens[user] ?? [:]
-    var runs = queue.runs(max: Self.registrationsMax - 1)
+    var runs = queue.runs(max: registrationsMax - 1)
     runs.removeAll { $0 == run }
     return (runs + [run]).map {
       RunRegistration(queue: queueName, run: $0, token: known[$0]?.current ?? [])

@@ -40,6 +40,8 @@ package final class LocalStore {
   /// The number of parts of each batch that is stored in parts.
   var partCounts: [DocumentPath: Int] = [:]
   var tokens: [String: [UInt8]] = [:]
+  /// The number of runs that the handshake of a write stream names.
+  package var registrationsMax = 1000
   /// The registrations of the runs of each user's queue.
   var runTokens: [String?: [RunID: RunTokens]] = [:]
   var targets: [TargetID: StoredTarget] = [:]

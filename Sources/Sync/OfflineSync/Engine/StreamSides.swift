@@ -36,6 +36,15 @@ struct WriteSide {
   /// nothing until these documents have arrived.
   var lookup: BatchID?
   var isIdleTimerRunning = false
+  /// The runs that the handshake of the current stream has named.
+  var namedRuns: Set<RunID> = []
+  /// Whether the remote of the current stream registers runs.
+  var registersRuns = false
+
+  /// Whether the batch has to wait for another stream, whose handshake names its run.
+  func waitsForRegistration(_ batch: PendingBatch) -> Bool {
+    registersRuns && !namedRuns.contains(batch.run)
+  }
 }
 
 /// Limbo documents, each of which is resolved by its own target.

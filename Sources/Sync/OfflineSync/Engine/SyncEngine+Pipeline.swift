@@ -7,9 +7,15 @@ extension SyncEngine {
 
   func fillPipeline() throws(DocumentStoreError) {
     guard isNetworkEnabled, writing.lookup == nil else { return }
+    if writing.pipeline.isEmpty, let next = local.queues[local.user]?.first,
+      writing.waitsForRegistration(next)
+    {
+      // The handshake of the next stream names the run.
+      stopWrite()
+    }
     while writing.pipeline.count < WriteSide.pipelineMax {
       guard let next = local.queues[local.user]?.next(after: writing.pipeline.last?.id),
-        !waitsForAnswer(next)
+        !waitsForAnswer(next), !writing.waitsForRegistration(next)
       else { break }
       writing.pipeline.append(next)
       if writing.phase == .open, writing.isHandshakeComplete { try send(next) }
@@ -68,6 +74,7 @@ extension SyncEngine {
   private func openWrite() {
     writing.phase = .opening
     writing.isHandshakeComplete = false
+    writing.registersRuns = false
     effects.append(.openWrite(user: local.user))
   }
 
@@ -79,12 +86,15 @@ extension SyncEngine {
   func writeOpened() {
     guard writing.phase == .opening else { return }
     writing.phase = .open
-    effects.append(.handshake(token: local.streamToken, runs: local.registrations))
+    let runs = local.registrations
+    writing.namedRuns = Set(runs.map(\.run))
+    effects.append(.handshake(token: local.streamToken, runs: runs))
   }
 
   /// Stores the tokens of the runs, before the first batch is sent under them.
   func registered(_ tokens: [RunID: [UInt8]]) throws(DocumentStoreError) {
     guard writing.phase == .open, !writing.isHandshakeComplete else { return }
+    writing.registersRuns = true
     try local.register(tokens.filter { RemoteLimits.isValid(registration: $0.value) })
   }
 
@@ -92,7 +102,11 @@ extension SyncEngine {
     guard writing.phase == .open, !writing.isHandshakeComplete else { return }
     writing.isHandshakeComplete = true
     if RemoteLimits.refusal(of: token) == nil { try local.setStreamToken(token) }
+    // Batches that came into the pipeline after the handshake began may be of other runs.
+    let held = writing.pipeline.firstIndex(where: writing.waitsForRegistration)
+    if let held { writing.pipeline.removeSubrange(held...) }
     for batch in writing.pipeline { try send(batch) }
+    if held != nil { try fillPipeline() }
   }
 
   func writeAnswered(
@@ -117,6 +131,7 @@ extension SyncEngine {
     stopIdleTimer()
     writing.phase = .stopped
     writing.isHandshakeComplete = false
+    writing.registersRuns = false
     writing.hasFailed = error != nil
     if error?.code == .resourceExhausted { writing.backoff.wait() }
     if let error, !writing.pipeline.isEmpty {
@@ -143,6 +158,7 @@ extension SyncEngine {
     stopIdleTimer()
     writing.phase = .stopped
     writing.isHandshakeComplete = false
+    writing.registersRuns = false
     writing.hasFailed = true
     writing.pipeline = []
     writing.lookup = batch.id
@@ -188,6 +204,7 @@ extension SyncEngine {
     }
     writing.phase = .stopped
     writing.isHandshakeComplete = false
+    writing.registersRuns = false
     writing.hasFailed = false
   }
 
