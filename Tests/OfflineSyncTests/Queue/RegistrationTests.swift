@@ -128,6 +128,21 @@ import Testing
     #expect(try register(third, [1: [13]]).map(\.registration) == [[11], [11], [12]])
   }
 
+  /// The batch is created when the tokens have come, and the stream is not ready. It is sent under the token,
+  /// its answer is lost, and the remote forgets the run.
+  @Test func aBatchCreatedDuringTheHandshakeKeepsItsToken() throws {
+    let first = try open(disk, run: 1)
+    _ = try write(first)
+    _ = try connect(first)
+    _ = try first.handle(.registered([RunID(1): [11]]))
+    _ = try write(first)
+    let writes = sent(try first.handle(.handshakeComplete(token: [9])))
+    #expect(writes.map(\.registration) == [[11], [11]])
+    let (second, _) = try reopen(2)
+    _ = try connect(second)
+    #expect(try register(second, [1: [12], 2: [22]]).map(\.registration) == [[11], [11]])
+  }
+
   // MARK: Removal
 
   @Test func theTokensLeaveWithTheLastBatchOfTheirRun() throws {

@@ -36,6 +36,12 @@ import Testing
     #expect(tokens([(1, 1, 3), (2, 3, 5), (3, 4, 9)]).issued.map(\.token) == [[2], [3]])
   }
 
+  @Test func tokensUnderWhichNoBatchWasSentFirstAreDropped() {
+    let known = tokens((1...100).map { (UInt8($0), 1, 3) })
+    #expect(known.issued.map(\.token) == [[1], [100]])
+    #expect(known.token(of: BatchID(3)) == [1] && known.token(of: BatchID(4)) == [100])
+  }
+
   @Test func withoutARegistrationThereIsNoToken() {
     var none = RunTokens()
     none.send(BatchID(1))

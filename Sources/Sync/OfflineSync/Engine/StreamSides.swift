@@ -41,6 +41,10 @@ struct WriteSide {
   /// Whether the remote of the current stream registers runs.
   var registersRuns = false
 
+  /// Whether a new batch may be sent without another registration: the handshake is complete, or will be
+  /// completed under the tokens that have come.
+  var hasRegistered: Bool { isHandshakeComplete || registersRuns }
+
   /// Whether the batch has to wait for another stream, whose handshake names its run.
   func waitsForRegistration(_ batch: PendingBatch) -> Bool {
     registersRuns && !namedRuns.contains(batch.run)

@@ -8,7 +8,7 @@ extension SyncEngine {
   func write(
     _ mutations: [Mutation], at time: StoredTimestamp, call: CallID?
   ) throws(DocumentStoreError) {
-    try follow(try local.write(mutations, at: time, sendsAtOnce: writing.isHandshakeComplete), call)
+    try follow(try local.write(mutations, at: time, sendsAtOnce: writing.hasRegistered), call)
   }
 
   /// Continues after a batch was queued: updates views and fills the pipeline.

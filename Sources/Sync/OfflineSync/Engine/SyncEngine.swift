@@ -105,7 +105,7 @@ package final class SyncEngine {
         // The fsync of the last write makes the earlier ones durable, too.
         written = try local.write(
           write.mutations, at: write.time, durability: isLast ? nil : .buffered,
-          sendsAtOnce: writing.isHandshakeComplete)
+          sendsAtOnce: writing.hasRegistered)
       } catch {
         results.append(.failure(error))
         continue

@@ -39,8 +39,13 @@ struct RunTokens: Equatable, Sendable {
     } else {
       issued.append(Issued(token: token, through: max(last, issued.last?.through ?? last)))
     }
-    guard let newest = issued.last else { return }
-    issued = issued.dropLast().filter { earlier in first.map { $0 <= earlier.through } ?? false } + [newest]
+    guard let newest = issued.last, let first else { return issued = issued.suffix(1) }
+    // A token whose batches were all sent first under earlier tokens is never sent again.
+    var through: BatchID?
+    issued = issued.dropLast().filter { earlier in
+      defer { through = earlier.through }
+      return first <= earlier.through && through.map { $0 < earlier.through } ?? true
+    } + [newest]
   }
 
   /// Notes that the batch may be sent from now on.
