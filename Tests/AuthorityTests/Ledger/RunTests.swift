@@ -114,7 +114,7 @@ import Testing
     try world.register(runs: 1...500)
     for run in 1...500 { try world.take(TestLedger.write(1, run: UInt64(run))) }
     world.world.pass(microseconds: 91 * TestStore.day)
-    for batch in 1...3 {
+    for batch in 1...3 as ClosedRange<Int64> {
       let id = WriteID(queue: "d/-", run: RunID(1), batch: BatchID(batch))
       try world.take(RemoteWrite(id: id, mutations: [], firstOpen: BatchID(batch)))
     }

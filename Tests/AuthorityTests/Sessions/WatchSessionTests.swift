@@ -3,6 +3,7 @@
 import Authority
 import ByteStore
 import DocumentStore
+import Harness
 import OfflineSync
 import Testing
 
@@ -106,6 +107,43 @@ import Testing
     #expect(client.messages() == ["removed 2", "added 2", "rooms/a=3 in 2", "current 2", "snapshot"])
   }
 
+  /// A target that ends with its first snapshot is replaced while this snapshot is sent.
+  @Test func aTargetWhoseIdIsUsedAgainOutlivesTheSnapshotOfTheOldOne() throws {
+    try world.commit(["a": 1])
+    let lines = Locked<[String]>([])
+    let replace = Locked<(@Sendable () -> Void)?>(nil)
+    let session = world.authority.openWatchSession(
+      as: nil,
+      enqueue: { [scheduler = world.scheduler] block in scheduler.run(block) },
+      send: { change, version in
+        let line = WatchText.of(change, version)
+        lines.withLock { $0.append(line) }
+        guard line == "current 2" else { return }
+        replace.withLock { action in
+          defer { action = nil }
+          return action
+        }?()
+      }, ended: { _ in })
+    replace.withLock { action in
+      action = { [weak session] in
+        session?.unwatch(TargetID(2))
+        session?.watch(WatchTarget(TargetID(2), Self.rooms))
+      }
+    }
+    var first = WatchTarget(TargetID(2), Self.rooms)
+    first.once = true
+    session.watch(first)
+    world.scheduler.play(for: 0)
+    try world.commit(["b": 2])
+    world.scheduler.play(for: 0)
+    #expect(
+      lines.withLock { $0 } == [
+        "added 2", "rooms/a=1 in 2", "current 2", "removed 2",
+        "added 2", "rooms/a=1 in 2", "current 2", "snapshot", "rooms/b=2 in 2", "snapshot",
+      ])
+    session.close()
+  }
+
   @Test func theSessionChoosesAnIdForZero() throws {
     client.watch(2, Self.rooms)
     client.watch(1, Self.rooms)
@@ -158,19 +196,22 @@ import Testing
     #expect(client.messages() == ["rooms/a=1 in 2", "snapshot"])
   }
 
-  @Test func aStreamHasAHundredTargets() throws {
-    for id in 1...101 { client.watch(Int32(id), Self.rooms) }
+  /// All listeners of a client share a stream, with its documents in limbo.
+  @Test func aStreamHasAThousandTargets() throws {
+    for id in 1...1001 { client.watch(Int32(id), Self.rooms) }
     let lines = client.messages()
-    #expect(lines.filter { $0.hasPrefix("added") }.count == 100)
-    #expect(lines.filter { $0.hasPrefix("removed") } == ["removed 101 resourceExhausted"])
+    #expect(lines.count { $0.hasPrefix("added") } == 1000)
+    #expect(lines.filter { $0.hasPrefix("removed") } == ["removed 1001 resourceExhausted"])
     client.unwatch(7)
-    client.watch(101, Self.rooms)
-    #expect(client.messages() == ["removed 7", "added 101", "current 101", "snapshot"])
+    client.watch(1001, Self.rooms)
+    #expect(client.messages() == ["removed 7", "added 1001", "current 1001", "snapshot"])
+    for id in 1...1001 where id != 7 { client.unwatch(Int32(id)) }
+    #expect(client.messages().count == 1000)
   }
 
   /// The answers wait in memory, because the client does not read.
   @Test func aClientThatOnlyAsksIsCutOff() throws {
-    for _ in 1...600 {
+    for _ in 1...2500 {
       client.watch(2, Self.rooms)
       client.unwatch(2)
     }

@@ -137,8 +137,6 @@ import Testing
     empty.targetId = 6
     try client.send(.addTarget(empty))
     #expect(try client.messages() == ["remove [6] 3"])
-    try client.watch(8, from: [1, 2, 3])
-    #expect(try client.messages() == ["remove [8] 3"])
     try service.set(["rooms/a": 1])
     #expect(try client.messages() == ["a=1 in [2] out []", "noChange [] time"])
   }

@@ -19,7 +19,8 @@ extension WatchSession {
     changes.forEachMessage { send($0) }
     let token = authority.life.resumeToken(position: snapshot.position ?? .start, time: version)
     let context = Resumption.Context(
-      backend: authority.backend, mayRead: mayRead, position: snapshot.position, version: version)
+      backend: authority.backend, mayRead: mayRead, position: snapshot.position, version: version,
+      windows: windows(of: news.complete, through: snapshot.position))
     for (target, present) in news.complete {
       let answer = TargetAnswer(
         target: target, present: present, context: context, documentsName: consumer.documentsName,
@@ -28,8 +29,17 @@ extension WatchSession {
     }
     let isNews = !news.changes.isEmpty || !news.complete.isEmpty
     sendTime(authority.life.raised(version), token, isNews: isNews)
-    for (target, _) in news.complete where target.request.once { unwatch(target.id) }
+    for (target, _) in news.complete where target.request.once { endAfterSnapshot(target) }
     for (target, error) in news.failures { didFail(target, RemoteError(error)) }
+  }
+
+  /// What has happened since the tokens of targets, as far as the feed has it.
+  private func windows(
+    of targets: [(target: WatchedTarget, present: [StoredDocument])], through position: FeedPosition?
+  ) -> [TargetID: FeedWindow] {
+    guard let position else { return [:] }
+    let targets = targets.map { FeedWindow.Request(target: $0.target, count: $0.present.count) }
+    return FeedWindow.windows(of: targets, through: position, in: authority.backend)
   }
 
   /// Tells the client that it has everything up to a time, unless it knows.

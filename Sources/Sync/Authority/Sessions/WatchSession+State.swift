@@ -5,12 +5,13 @@ internal import OfflineSync
 
 extension WatchSession {
   struct State {
-    /// A request has at most two messages as its answer, so this many requests can wait.
-    private static let outboxMax = 1000
+    /// A request has at most two messages as its answer. A client can add and remove all targets at once.
+    private static let outboxMax = 4 * WatchSession.targetsMax
 
     private var targets: [TargetID: WatchedTarget] = [:]
     private var targetsOfQueries: [Int32: TargetID] = [:]
-    private var lastQueryID: Int32 = 0
+    /// The number before the first id of the newest target.
+    private var lastQueryID = -Int32(WatchedTarget.documentsMax)
     private var outbox: [WatchChange] = []
     /// Whether a block is enqueued that sends the outbox.
     private var isFlushQueued = false
@@ -52,11 +53,12 @@ extension WatchSession {
       return TargetID(id)
     }
 
-    /// Reserves ids for all queries of a target. Ids are reused after two billion queries.
+    /// Reserves ids for all queries of a target. Ids of ended targets are used again after 21 million targets.
     private mutating func nextQueryIDs() -> Int32 {
       let count = Int32(WatchedTarget.documentsMax)
-      if lastQueryID > .max - count { lastQueryID = 0 }
-      defer { lastQueryID += count }
+      repeat {
+        lastQueryID = lastQueryID > .max - 2 * count ? 0 : lastQueryID + count
+      } while targetsOfQueries[lastQueryID + 1] != nil
       return lastQueryID + 1
     }
 
@@ -65,6 +67,9 @@ extension WatchSession {
       for query in target.queryIDs { targetsOfQueries[query] = nil }
       return target
     }
+
+    /// Removes a target, unless another one has its id by now.
+    mutating func remove(_ target: WatchedTarget) -> WatchedTarget? { has(target) ? remove(target.id) : nil }
 
     /// Returns whether the session was open.
     mutating func close() -> Bool {
@@ -82,7 +87,7 @@ extension WatchSession {
       var changes: [(change: LiveStreamChange, target: TargetID)] = []
       /// The targets of which the snapshot has the whole state for the first time.
       var complete: [(target: WatchedTarget, present: [StoredDocument])] = []
-      var failures: [(target: TargetID, error: DocumentStoreError)] = []
+      var failures: [(target: WatchedTarget, error: DocumentStoreError)] = []
       var outbox: [WatchChange] = []
     }
 
@@ -94,7 +99,7 @@ extension WatchSession {
       for (query, result) in snapshot.queries.sorted(by: { $0.key < $1.key }) {
         guard let id = targetsOfQueries[query] else { continue }
         switch result {
-        case .failure(let error): news.failures.append((id, error))
+        case .failure(let error): if let target = targets[id] { news.failures.append((target, error)) }
         case .success(let state):
           if targets[id]?.isSent == true {
             news.changes += state.changes.map { ($0, id) }

@@ -28,8 +28,10 @@ package final class WatchSession: AuthoritySession {
     var ended: @Sendable (RemoteError) -> Void
   }
 
-  /// The maximum number of targets of one session.
-  package static let targetsMax = 100
+  /// The maximum number of targets of one session. All listeners of a client share its stream, with up to a
+  /// hundred targets for documents in limbo. A client takes a refused document for an absent one, so the
+  /// limit is far above what a correct client asks for.
+  package static let targetsMax = 1000
 
   let authority: Authority
   let consumer: Consumer
@@ -73,7 +75,7 @@ package final class WatchSession: AuthoritySession {
     do throws(RemoteError) {
       for (id, query) in zip(target.queryIDs, target.queries) { try following.listen(id, to: query) }
     } catch {
-      didFail(target.id, error)
+      didFail(target, error)
     }
     // The target may have been removed, and the session closed, before its queries were added.
     guard state.withLock({ $0.has(target) }) else { return remove(target) }
@@ -81,10 +83,18 @@ package final class WatchSession: AuthoritySession {
 
   /// Stops watching a target. Unknown targets are ignored.
   package func unwatch(_ id: TargetID) {
-    guard let target = state.withLock({ $0.remove(id) }) else { return }
+    if let target = state.withLock({ $0.remove(id) }) { end(target) }
+  }
+
+  /// Ends a target after its only snapshot, unless a request has ended it before.
+  func endAfterSnapshot(_ target: WatchedTarget) {
+    if let target = state.withLock({ $0.remove(target) }) { end(target) }
+  }
+
+  private func end(_ target: WatchedTarget) {
     remove(target)
     // A request is answered before the removal, because clients count the answers.
-    put(target.isSent ? [.target(.removed, [id])] : [.target(.added, [id]), .target(.removed, [id])])
+    put((target.isSent ? [] : [.target(.added, [target.id])]) + [.target(.removed, [target.id])])
   }
 
   /// Asks for the present time, even if nothing has changed.
@@ -116,16 +126,12 @@ package final class WatchSession: AuthoritySession {
     }
     for query in WatchedTarget.queries(of: request) { try authority.checkRead(query, as: consumer.user) }
     guard !request.resumeToken.isEmpty else { return nil }
-    let token = try authority.check(request.resumeToken)
-    guard token != .invalid else {
-      throw RemoteError(.invalidArgument, "The resume token of target \(request.id) is invalid.")
-    }
-    return token
+    return try authority.check(request.resumeToken)
   }
 
   /// Answers a request with a removal. A target with the same id ends, too, because the client cannot tell
   /// the two apart.
-  private func refuse(_ id: TargetID, _ error: RemoteError) {
+  package func refuse(_ id: TargetID, _ error: RemoteError) {
     let target = state.withLock { $0.remove(id) }
     if let target { remove(target) }
     // The earlier request is answered first, because clients count the answers.
@@ -133,11 +139,12 @@ package final class WatchSession: AuthoritySession {
     put((isUnanswered ? [.target(.added, [id])] : []) + [.target(.removed, [id], cause: error)])
   }
 
-  /// Handles the failure of a target's query.
-  func didFail(_ id: TargetID, _ error: RemoteError) {
-    guard error.code.endsTarget else { return end(error) }
-    if let target = state.withLock({ $0.remove(id) }) { remove(target) }
-    put([.target(.removed, [id], cause: error)])
+  /// Handles the failure of a target's query. Does nothing if the target has ended before.
+  func didFail(_ target: WatchedTarget, _ error: RemoteError) {
+    guard !error.code.endsSession else { return end(error) }
+    guard let target = state.withLock({ $0.remove(target) }) else { return }
+    remove(target)
+    put([.target(.removed, [target.id], cause: error)])
   }
 
   private func remove(_ target: WatchedTarget) { for id in target.queryIDs { following.remove(id) } }
@@ -154,13 +161,7 @@ package final class WatchSession: AuthoritySession {
 }
 
 extension RemoteError.Code {
-  /// Whether the error of a query is about the query, and not about the whole database.
-  fileprivate var endsTarget: Bool {
-    switch self {
-    case .invalidArgument, .failedPrecondition, .resourceExhausted, .permissionDenied, .notFound,
-      .outOfRange, .unimplemented, .alreadyExists, .aborted:
-      true
-    case .cancelled, .unknown, .deadlineExceeded, .internal, .unavailable, .dataLoss, .unauthenticated: false
-    }
-  }
+  /// Whether the error of a query is about the whole database. Any other one, also a damaged record, ends the
+  /// target alone, so that the others go on.
+  fileprivate var endsSession: Bool { self == .unavailable || self == .cancelled || self == .unauthenticated }
 }

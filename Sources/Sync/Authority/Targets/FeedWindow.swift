@@ -1,4 +1,5 @@
-// The documents that have changed between the token of a target and a snapshot.
+// The documents that have changed between the token of a target and a snapshot. The feed is read once for all
+// targets of a snapshot that have equal tokens.
 
 internal import DocumentStore
 internal import OfflineSync
@@ -13,32 +14,66 @@ struct FeedWindow {
     var time: SnapshotVersion
   }
 
+  /// A target and the number of its documents.
+  struct Request {
+    let target: WatchedTarget
+    let count: Int
+  }
+
   private static let commitsPerPage = 500
   /// A client that has missed more changes than its target has documents is sent the whole target. This is
   /// the least number of changes for which that holds.
   private static let changesMin = 1000
+  /// With more changes in the feed, of any document, the targets' documents are cheaper to read.
+  private static let changesReadMax = 200_000
 
   private(set) var entries: [DocumentPath: Entry] = [:]
 
-  /// Reads the window. Returns nil if it is not kept any more, or if it has more changes than the target has
-  /// documents.
-  init?(
-    of target: WatchedTarget, from mark: BackendMark, through end: FeedPosition, count: Int,
-    in backend: any DocumentBackend
-  ) throws(RemoteError) {
-    let start = mark.time
-    var mark = mark
+  /// Returns the windows of targets that are to be resumed, through the same end. A target has none if the
+  /// feed does not have its window any more, or has more changes in it than the target has documents.
+  static func windows(
+    of requests: [Request], through end: FeedPosition, in backend: any DocumentBackend
+  ) -> [TargetID: FeedWindow] {
+    var windows: [TargetID: FeedWindow] = [:]
+    // The tokens of a client's targets are usually of one snapshot. The feed is then read once.
+    let resumable = requests.filter { $0.target.mark.map { $0.position <= end } ?? false }
+    for (mark, requests) in Dictionary(grouping: resumable, by: \.target.mark) {
+      guard let mark, let found = try? read(requests, from: mark, through: end, in: backend) else { continue }
+      windows.merge(found) { first, _ in first }
+    }
+    return windows
+  }
+
+  private static func read(
+    _ requests: [Request], from start: BackendMark, through end: FeedPosition, in backend: any DocumentBackend
+  ) throws(RemoteError) -> [TargetID: FeedWindow]? {
+    var windows = Dictionary(uniqueKeysWithValues: requests.map { ($0.target.id, FeedWindow()) })
+    var requests = requests
+    var mark = start
+    var changesRead = 0
     while mark.position < end {
-      guard let page = try backend.changes(after: mark, max: Self.commitsPerPage) else { return nil }
+      guard !requests.isEmpty, changesRead <= changesReadMax,
+        let page = try backend.changes(after: mark, max: commitsPerPage), page.end.position > mark.position
+      else { return nil }
       for commit in page.commits where commit.position <= end {
-        for change in commit.changes where target.contains(scopeOf: change.path) {
-          add(change, at: SnapshotVersion(commit.time), since: start)
+        changesRead += commit.changes.count
+        for change in commit.changes {
+          for request in requests where request.target.contains(scopeOf: change.path) {
+            windows[request.target.id]?.add(change, at: SnapshotVersion(commit.time), since: start.time)
+          }
         }
       }
-      guard entries.count <= max(Self.changesMin, count) else { return nil }
-      guard page.end.position > mark.position else { break }
+      requests.removeAll { request in
+        let id = request.target.id
+        guard let window = windows[id], window.entries.count > max(changesMin, request.count) else {
+          return false
+        }
+        windows[id] = nil
+        return true
+      }
       mark = page.end
     }
+    return windows
   }
 
   private mutating func add(_ change: FeedChange, at time: SnapshotVersion, since start: SnapshotVersion) {

@@ -24,20 +24,18 @@ struct Resumption {
     /// The position and time of the snapshot to resume to.
     let position: FeedPosition?
     let version: SnapshotVersion
+    /// The changes up to that snapshot of the targets that are completed in it.
+    let windows: [TargetID: FeedWindow]
   }
 
   /// Returns nil in case 3. `present` is all documents of the target.
   init?(of target: WatchedTarget, _ present: [StoredDocument], in context: Context) {
-    guard case .here(let position, let time)? = target.token, !target.hasLimit, let end = context.position,
-      position <= end
-    else { return nil }
-    let window = try? FeedWindow(
-      of: target, from: BackendMark(position, time), through: end, count: present.count, in: context.backend)
-    if let window {
+    guard let mark = target.mark, let end = context.position, mark.position <= end else { return nil }
+    if let window = context.windows[target.id] {
       guard add(window, of: target, present: present, in: context) else { return nil }
     } else {
       guard target.request.expectedCount != nil else { return nil }
-      for document in present where SnapshotVersion(document.updateTime) > time {
+      for document in present where SnapshotVersion(document.updateTime) > mark.time {
         documents.append((document.path, RemoteDocument(document), true))
       }
       needsFilter = true

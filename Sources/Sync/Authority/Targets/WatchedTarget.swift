@@ -41,6 +41,13 @@ struct WatchedTarget: Sendable {
   /// Whether a document can enter or leave the target without a change of its own.
   var hasLimit: Bool { queries.contains { $0.limit != nil || $0.offset > 0 } }
 
+  /// The state of this database from which the client can be sent the changes; nil if it has to be sent
+  /// everything.
+  var mark: BackendMark? {
+    guard case .here(let position, let time)? = token, !hasLimit else { return nil }
+    return BackendMark(position, time)
+  }
+
   /// Whether all existing documents of the scope are in the target.
   var isWholeScope: Bool {
     queries.allSatisfy { $0.filters.isEmpty && $0.explicitOrders.isEmpty && $0.start == nil && $0.end == nil }
