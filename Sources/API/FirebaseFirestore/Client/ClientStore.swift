@@ -502,6 +502,6 @@ package final class ClientStore: Sendable {
 }
 
 extension DispatchGroup {
-  /// Whether no work is in the group at the snapshot.
+  /// Whether no work is in the group now.
   fileprivate var isEmpty: Bool { wait(timeout: .now()) == .success }
 }

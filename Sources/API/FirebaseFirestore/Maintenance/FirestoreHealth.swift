@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// The health of a database in one snapshot.
+/// The health of a database at one time.
 public struct FirestoreHealth: Hashable, Sendable, Codable {
   /// Whether the database accepts writes, or the reason why not.
   public enum Writing: String, Hashable, Sendable, Codable {

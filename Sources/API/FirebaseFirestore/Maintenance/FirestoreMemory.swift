@@ -3,7 +3,7 @@
 import ByteStore
 import DocumentStore
 
-/// The memory that a database uses in one snapshot, by what it holds.
+/// The memory that a database uses at one time, by what it holds.
 public struct FirestoreMemory: Hashable, Sendable, Codable {
   /// A limit for the memory of a database.
   public struct Budget: Hashable, Sendable, Codable {

@@ -157,7 +157,7 @@ private struct PageReader {
   nonisolated(nonsending) private mutating func begin(_ client: any FirestoreClient) async throws {
     let structured = try query.runnable
     if consistency == .snapshot {
-      // The queue holds a result for a snapshot after the caller has resumed, so the snapshot is no result.
+      // The queue holds a result for a short time after the caller has resumed, so the snapshot is no result.
       let taken = Locked<StoreSnapshot?>(nil)
       try await client.performedAfterWrites { view throws(DocumentStoreError) in
         let snapshot = try view.store.snapshot()
@@ -193,7 +193,7 @@ private struct PageReader {
       let documents: [ViewedDocument]
       if let snapshot {
         let source: ReadSource = client.hasRemote ? .cache : .default
-        // The queue holds its closure for a snapshot after the caller has resumed, but not the snapshot.
+        // The queue holds its closure for a short time after the caller has resumed, but not the snapshot.
         let lease = Locked<StoreSnapshot?>(snapshot)
         documents = try await client.store.performed { view throws(DocumentStoreError) in
           guard let snapshot = lease.withLock({ $0.take() }) else {

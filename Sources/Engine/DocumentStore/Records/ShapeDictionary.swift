@@ -15,7 +15,7 @@
 //
 // Ids are assigned under the lock of the dictionary, on the thread that encodes the fields, before the
 // commit has its place in the order. So ids and commits may have different orders, and a commit that fails
-// leaves its new shapes unstored. Definitions count as stored from the snapshot their commit is visible. A
+// leaves its new shapes unstored. Definitions count as stored as soon as their commit is visible. A
 // reader takes the shape table only after it has read the record.
 
 import ByteStore
@@ -65,7 +65,7 @@ package final class ShapeDictionary: Sendable {
 
   var version: Int { versions.load(ordering: .acquiring) }
 
-  /// All shapes at this snapshot.
+  /// All present shapes.
   var snapshot: ShapeSnapshot {
     state.withLock { state in
       if state.newShapes.isEmpty, let snapshot = state.snapshot { return snapshot }
@@ -79,7 +79,7 @@ package final class ShapeDictionary: Sendable {
     }
   }
 
-  /// All shapes at this snapshot, without a lock if no shape was added since this buffer was used last.
+  /// All present shapes, without a lock if no shape was added since this buffer was used last.
   func snapshot(keptBy pooled: PooledBuffer) -> ShapeSnapshot {
     if let kept = pooled.companion as? ShapeSnapshot, kept.version == version, owns(kept.table) {
       return kept
