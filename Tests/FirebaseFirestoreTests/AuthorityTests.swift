@@ -79,4 +79,21 @@ import Testing
       await code { _ = try await late.document("rooms/a").getDocument(source: .server) } == .unavailable)
     try await late.terminate()
   }
+
+  /// The client would show a state as current that never changes again.
+  @Test func terminationOfTheAppTakesItsClientsOffline() async throws {
+    let app = Firestore.memory()
+    try await app.document("rooms/a").setData(["n": 1])
+    let phone = client(of: LoopbackRemote(authority: try await app.authority()))
+    let sources = Events<String>()
+    let registration = phone.collection("rooms").addSnapshotListener(includeMetadataChanges: true) {
+      snapshot, _ in
+      if let snapshot { sources.add(snapshot.metadata.isFromCache ? "cache" : "authority", nil) }
+    }
+    while try #require(await sources.next) != "authority" {}
+    try await app.terminate()
+    while try #require(await sources.next) != "cache" {}
+    registration.remove()
+    try await phone.terminate()
+  }
 }

@@ -20,8 +20,8 @@ extension Firestore {
   /// ```
   ///
   /// The database is used as before: its listeners see the writes of clients, and the listeners of clients
-  /// see its writes. Termination closes it for the clients, too: until the next instance has an authority,
-  /// their calls fail with `unavailable`.
+  /// see its writes. Termination closes it for the clients, too: they are offline from then on, and their
+  /// calls fail with `unavailable`. An instance that is opened later has another authority, for new remotes.
   ///
   /// Throws `failedPrecondition` if the database has a remote, or is read-only.
   nonisolated(nonsending) public func authority(

@@ -198,6 +198,7 @@ public final class DocumentStore: Sendable {
   /// calls.
   public func close() throws(DocumentStoreError) {
     live.end()
+    attachments.willClose()
     locks.close()
     stopSweeping()
     endRefreshes()

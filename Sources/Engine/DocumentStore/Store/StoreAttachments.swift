@@ -8,6 +8,13 @@ package protocol StoreAttachment: AnyObject, Sendable {
 
   /// Called when a backup found a damaged blob, without knowing which one.
   func didFindDamagedBlobs()
+
+  /// Called when the store closes, after its listeners have ended.
+  func willClose()
+}
+
+extension StoreAttachment {
+  package func willClose() {}
 }
 
 /// Usable from any thread.
@@ -24,7 +31,9 @@ package final class StoreAttachments: Sendable {
     }
   }
 
-  func didFindDamagedBlobs() {
-    for attachment in objects.withLock({ Array($0.values) }) { attachment.didFindDamagedBlobs() }
-  }
+  private var all: [any StoreAttachment] { objects.withLock { Array($0.values) } }
+
+  func didFindDamagedBlobs() { for attachment in all { attachment.didFindDamagedBlobs() } }
+
+  func willClose() { for attachment in all { attachment.willClose() } }
 }

@@ -85,6 +85,9 @@ public final class Authority: Sendable {
   /// Ends a session when the store is set back.
   func add(_ session: any AuthoritySession) { sessions.add(session) }
 
+  /// Ends all sessions, because the store closes.
+  fileprivate func close() { sessions.close(RemoteError(.unavailable, "The database is closed.")) }
+
   /// Tells the time to a session after each write of a client, even if the write does not concern it. For
   /// the few sessions of this process.
   package func tellTime(to session: any AuthoritySession) { timedSessions.add(session) }
@@ -119,4 +122,6 @@ private final class AuthoritySlot: StoreAttachment {
   }
 
   func didFindDamagedBlobs() {}
+
+  func willClose() { state.withLock { $0.authority }?.close() }
 }

@@ -24,18 +24,22 @@ final class SessionList: Sendable {
     var entries: [Entry] = []
     /// The number of entries at which those of ended sessions are removed.
     var sweepCount = 16
+    /// The error with which new sessions end; nil while the authority can have sessions.
+    var closed: RemoteError?
   }
 
   private let state = Locked(State())
 
   func add(_ session: any AuthoritySession) {
-    state.withLock { state in
+    let closed = state.withLock { state in
       if state.entries.count >= state.sweepCount {
         state.entries.removeAll { $0.session == nil }
         state.sweepCount = max(16, 2 * state.entries.count)
       }
       state.entries.append(Entry(session: session))
+      return state.closed
     }
+    if let closed { session.end(closed) }
   }
 
   /// The sessions that live, in the order in which they were opened.
@@ -43,4 +47,10 @@ final class SessionList: Sendable {
 
   /// Ends all sessions.
   func end(_ error: RemoteError) { for session in all { session.end(error) } }
+
+  /// Ends all sessions, and those that are added later.
+  func close(_ error: RemoteError) {
+    state.withLock { $0.closed = error }
+    end(error)
+  }
 }
