@@ -19,11 +19,11 @@ struct TestLedger {
 
   init(_ world: TestStore) throws {
     self.world = world
-    life = try AuthorityLife(of: world.store)
+    life = try AuthorityLife(of: try EmbeddedBackend(world.store))
     let (clock, rules) = (world.clock, rules)
     var options = WriteLedger.Options()
     options.now = { clock.wallMicroseconds() }
-    ledger = try WriteLedger(of: world.store, life, options: options) { rules.withLock { $0 } }
+    ledger = try WriteLedger(of: life, options: options) { rules.withLock { $0 } }
   }
 
   /// From here on, the rules refuse all writes.

@@ -15,7 +15,7 @@ import Testing
   private func world(_ seed: UInt64 = 1) throws -> (world: TestStore, life: AuthorityLife) {
     let world = try TestStore(seed: seed)
     _ = try world.store.feedConsumer(feed)
-    let life = try AuthorityLife(of: world.store)
+    let life = try AuthorityLife(embeddedIn: world.store)
     try world.put("a")
     try world.put("b")
     return (world, life)
@@ -33,7 +33,7 @@ import Testing
     try world.store.commit([.set(DocumentPath(unchecked: ["__x__", "y"]), StoredMap())])
     try world.put("c")
     #expect(try life.check(token) == .here(position, SnapshotVersion(time)))
-    let later = try AuthorityLife(of: world.store)
+    let later = try AuthorityLife(embeddedIn: world.store)
     #expect(try later.check(token) == .here(position, SnapshotVersion(time)))
     #expect(life.floor == nil && later.floor == nil)
   }
@@ -89,7 +89,7 @@ import Testing
 
     let restored = try TestStore(on: copy, clock: world.clock, seed: 2)
     #expect(restored.store.storeID == world.store.storeID)
-    let life = try AuthorityLife(of: restored.store)
+    let life = try AuthorityLife(embeddedIn: restored.store)
     let calls = Locked(0)
     life.observe { calls.withLock { $0 += 1 } }
     #expect(try life.check(early) != .otherLife, "nothing is known yet")
@@ -102,7 +102,7 @@ import Testing
     #expect(calls.withLock { $0 } == 1 && life.floor == floor, "a life begins once")
     // The commits of the new life are later than everything that was seen before.
     #expect(try restored.put("after") > floor)
-    let reopened = try AuthorityLife(of: restored.store)
+    let reopened = try AuthorityLife(embeddedIn: restored.store)
     #expect(reopened.floor == floor)
     #expect(try reopened.check(future) == .otherLife)
     #expect(try reopened.check(restored.token(life)) == life.check(restored.token(life)))
@@ -119,7 +119,7 @@ import Testing
     let lost = try world.put("lost")
     let token = try world.token(first)
     let restored = try TestStore(on: copy, clock: world.clock, seed: 2)
-    let life = try AuthorityLife(of: restored.store)
+    let life = try AuthorityLife(embeddedIn: restored.store)
     for number in 0..<3 { try restored.put("other", Int64(number)) }
     #expect(try life.check(token) == .otherLife)
     #expect(try #require(life.floor) > lost)
@@ -130,7 +130,7 @@ import Testing
     let (world, first) = try world()
     let copy = world.copy
     let restored = try TestStore(on: copy, clock: SimulatedClock(), seed: 2)
-    let life = try AuthorityLife(of: restored.store)
+    let life = try AuthorityLife(embeddedIn: restored.store)
     world.pass(microseconds: 1_000_000)
     try world.store.commit([.set(DocumentPath(unchecked: ["__x__", "y"]), StoredMap())])
     let token = try world.token(first)
@@ -150,7 +150,7 @@ import Testing
     let token = try world.token(first)
     // The machine that continues has a clock that is five days behind.
     let restored = try TestStore(on: copy, seed: 2)
-    let life = try AuthorityLife(of: restored.store)
+    let life = try AuthorityLife(embeddedIn: restored.store)
     #expect(try life.check(token) == .otherLife)
     let floor = try #require(life.floor)
     #expect(floor > lost)
@@ -169,12 +169,12 @@ import Testing
     try world.put("lost")
     let token = try world.token(first)
     let once = try TestStore(on: SimulatedDisk(copy.image(after: .kill)), clock: world.clock, seed: 2)
-    let second = try AuthorityLife(of: once.store)
+    let second = try AuthorityLife(embeddedIn: once.store)
     _ = try second.check(token)
     let seen = try once.put("seen")
     let tokenOfSecond = try once.token(second)
     let twice = try TestStore(on: copy, clock: world.clock, seed: 3)
-    let third = try AuthorityLife(of: twice.store)
+    let third = try AuthorityLife(embeddedIn: twice.store)
     #expect(third.floor == nil)
     #expect(try third.check(tokenOfSecond) == .otherLife)
     #expect(try #require(third.floor) > seen)
@@ -189,13 +189,13 @@ import Testing
     let token = try world.token(first)
     let restored = try TestStore(on: world.disk, clock: world.clock, seed: 2, path: "/backup")
     #expect(restored.store.storeID != world.store.storeID)
-    let life = try AuthorityLife(of: restored.store)
+    let life = try AuthorityLife(embeddedIn: restored.store)
     let floor = try #require(life.floor)
     #expect(floor > lost)
     #expect(try life.check(token) == .otherLife)
     #expect(life.floor == floor)
     #expect(try restored.put("after") > floor)
-    #expect(try AuthorityLife(of: restored.store).floor == floor, "opening it again begins no life")
+    #expect(try AuthorityLife(embeddedIn: restored.store).floor == floor, "opening it again begins no life")
   }
 
   // MARK: Versions
@@ -204,7 +204,7 @@ import Testing
     let (world, _) = try world()
     try world.store.backup(to: "/backup")
     let restored = try TestStore(on: world.disk, clock: world.clock, seed: 2, path: "/backup")
-    let life = try AuthorityLife(of: restored.store)
+    let life = try AuthorityLife(embeddedIn: restored.store)
     let floor = try #require(life.floor)
     #expect(life.raised(SnapshotVersion(microseconds: 5)) == floor)
     #expect(life.raised(.none) == .none)
@@ -216,7 +216,7 @@ import Testing
     let (world, _) = try world()
     try world.store.backup(to: "/backup")
     let restored = try TestStore(on: world.disk, clock: world.clock, seed: 2, path: "/backup")
-    let life = try AuthorityLife(of: restored.store)
+    let life = try AuthorityLife(embeddedIn: restored.store)
     let floor = try #require(life.floor)
     let path = DocumentPath(unchecked: ["rooms", "a"])
     let old = try #require(try restored.store.document(at: path))
@@ -238,6 +238,13 @@ import Testing
   @Test func aDamagedRecordIsReportedAndReplacesNothing() throws {
     let (world, _) = try world()
     try world.store.commit([.set(LifeRecord.path, StoredMap([("k", .bytes([1]))]))])
-    #expect(throws: DocumentStoreError.self) { try AuthorityLife(of: world.store) }
+    #expect { try AuthorityLife(embeddedIn: world.store) } throws: { error in
+      (error as? RemoteError)?.code == .dataLoss
+    }
+    #expect {
+      try Authority.of(world.store)
+    } throws: { error in
+      if case .corrupted? = error as? DocumentStoreError { true } else { false }
+    }
   }
 }

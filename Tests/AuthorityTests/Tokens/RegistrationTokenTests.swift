@@ -12,7 +12,7 @@ import Testing
 
   @Test func aTokenIsOfUseForItsRunAlone() throws {
     let world = try TestStore()
-    let life = try AuthorityLife(of: world.store)
+    let life = try AuthorityLife(embeddedIn: world.store)
     let time = try world.put("a")
     let token = life.registrationToken(of: name, at: time)
     #expect(token.count == RegistrationToken.bytesMax)
@@ -24,13 +24,13 @@ import Testing
       RunName(user: "ann", queue: "c/=ann", run: RunID(8)),
     ]
     for other in others { #expect(try life.check(token, of: other) == .unknown) }
-    let stranger = try AuthorityLife(of: try TestStore(seed: 5).store)
+    let stranger = try AuthorityLife(embeddedIn: try TestStore(seed: 5).store)
     #expect(try stranger.check(token, of: name) == .unknown)
   }
 
   @Test func noChangedTokenIsAccepted() throws {
     let world = try TestStore()
-    let life = try AuthorityLife(of: world.store)
+    let life = try AuthorityLife(embeddedIn: world.store)
     let token = life.registrationToken(of: name, at: try world.put("a"))
     for place in token.indices {
       var forged = token
@@ -44,7 +44,7 @@ import Testing
   /// A token of one kind is never a valid token of the other kind.
   @Test func theTwoKindsOfTokensAreDifferent() throws {
     let world = try TestStore()
-    let life = try AuthorityLife(of: world.store)
+    let life = try AuthorityLife(embeddedIn: world.store)
     let time = try world.put("a")
     #expect(try life.check(life.registrationToken(of: name, at: time)) == .invalid)
     #expect(try life.check(life.resumeToken(position: .start, time: time), of: name) == .unknown)
@@ -52,12 +52,12 @@ import Testing
 
   @Test func aRegistrationAfterTheStateOfACopyIsLost() throws {
     let world = try TestStore()
-    let first = try AuthorityLife(of: world.store)
+    let first = try AuthorityLife(embeddedIn: world.store)
     let kept = try world.put("kept")
     let copy = world.copy
     let lost = try world.put("lost")
     let restored = try TestStore(on: copy, clock: world.clock, seed: 2)
-    let life = try AuthorityLife(of: restored.store)
+    let life = try AuthorityLife(embeddedIn: restored.store)
     let tokenOfKept = first.registrationToken(of: name, at: kept)
     let tokenOfLost = first.registrationToken(of: name, at: lost)
     #expect(try life.check(tokenOfKept, of: name) == .registered(kept))
@@ -67,7 +67,7 @@ import Testing
     #expect(try life.check(tokenOfKept, of: name) == .registered(kept))
     let new = try restored.put("new")
     #expect(try life.check(life.registrationToken(of: name, at: new), of: name) == .registered(new))
-    let reopened = try AuthorityLife(of: restored.store)
+    let reopened = try AuthorityLife(embeddedIn: restored.store)
     #expect(try reopened.check(tokenOfLost, of: name) == .lost)
   }
 }

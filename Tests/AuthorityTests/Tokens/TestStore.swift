@@ -46,3 +46,10 @@ struct TestStore {
     return life.resumeToken(position: try store.feedRange().newest, time: time)
   }
 }
+
+extension AuthorityLife {
+  /// The life of a store of this process.
+  convenience init(embeddedIn store: DocumentStore) throws {
+    try self.init(of: try EmbeddedBackend(store))
+  }
+}

@@ -15,15 +15,10 @@ extension ServedDatabase {
     _ mutations: [Mutation], as user: String?,
     _ done: @escaping @Sendable (Result<Committed, RemoteError>) -> Void
   ) {
-    do throws(RemoteError) {
-      guard !authority.life.isNamed(in: mutations) else {
-        return done(.success(try commit(mutations, as: user)))
-      }
-      try authority.checkWrite(mutations, as: user)
-    } catch {
+    do throws(RemoteError) { try authority.checkWrite(mutations, as: user) } catch {
       return done(.failure(error))
     }
-    authority.backend.commit(BackendCommit(mutations)) { [self] outcome in
+    authority.backend.commit(authority.life.commit(of: mutations)) { [self] outcome in
       authority.tellTime()
       done(outcome.map(committed).mapError { named($0, of: mutations) })
     }
@@ -35,16 +30,8 @@ extension ServedDatabase {
   ) throws(RemoteError) -> CommitOutcome? {
     var stored = mutations
     if authority.life.isNamed(in: mutations) {
-      do throws(DocumentStoreError) {
-        stored = try authority.life.asStored(mutations) { path throws(DocumentStoreError) in
-          do throws(RemoteError) {
-            return try transaction.documents(at: [path]).first.flatMap { $0?.document }
-          } catch {
-            throw .aborted(error.message)
-          }
-        }
-      } catch {
-        throw RemoteError(error)
+      stored = try authority.life.asStored(mutations) { path throws(RemoteError) in
+        try transaction.documents(at: [path]).first.flatMap { $0?.document }
       }
     }
     defer { authority.tellTime() }

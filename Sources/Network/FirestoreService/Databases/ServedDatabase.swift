@@ -19,7 +19,7 @@ final class ServedDatabase: Sendable {
     self.name = name
     self.authority = authority
     transactions = TransactionTable(options)
-    documentReading = DocumentReading(encoder: authority.store.fieldsEncoder)
+    documentReading = DocumentReading(encoder: authority.backend.fieldsEncoder)
     if options.keepsRecentSnapshots { try authority.backend.keepRecentSnapshots() }
   }
 

@@ -8,10 +8,33 @@ package struct BackendCommit: Sendable {
   package var mutations: [Mutation]
   /// A document about the outcome of this commit, which becomes a part of it.
   package var recording: CommitRecord?
+  /// Decides about the commit with documents as they are at the commit.
+  package var check: BackendCheck?
 
-  package init(_ mutations: [Mutation], recording: CommitRecord? = nil) {
+  package init(_ mutations: [Mutation], recording: CommitRecord? = nil, check: BackendCheck? = nil) {
     self.mutations = mutations
     self.recording = recording
+    self.check = check
+  }
+}
+
+/// A decision that is a part of a commit: preconditions of further documents, or access rules that read
+/// documents. What it has read holds when the commit is applied.
+package struct BackendCheck: Sendable {
+  /// Returns a document as it is at the commit; nil if it does not exist.
+  package typealias Read = (DocumentPath) throws(RemoteError) -> StoredDocument?
+
+  /// The documents that `decide` reads, as far as they are known. A backend may fetch them together.
+  package var reads: [DocumentPath]
+  /// Returns the mutations to apply, or throws the error with which the commit is refused. Called again if a
+  /// document that it has read was changed before the commit. It must not use the backend, except by `read`.
+  package var decide: @Sendable (_ read: Read) throws(RemoteError) -> [Mutation]
+
+  package init(
+    _ reads: [DocumentPath], decide: @escaping @Sendable (_ read: Read) throws(RemoteError) -> [Mutation]
+  ) {
+    self.reads = reads
+    self.decide = decide
   }
 }
 
@@ -25,6 +48,9 @@ package struct BackendMark: Hashable, Sendable {
     self.position = position
     self.time = time
   }
+
+  /// The mark before all commits.
+  package static let start = BackendMark(.start, .none)
 }
 
 /// A part of the history.

@@ -9,6 +9,14 @@ package import OfflineSync
 /// The documents of an authority: a store of this process, or a database elsewhere. Usable from any thread.
 package protocol DocumentBackend: AnyObject, Sendable {
   var identity: BackendIdentity { get }
+  /// The clock of this process, and its random source.
+  var clock: any StoreClock { get }
+  var random: any RandomSource { get }
+  /// The encoder with which the fields of documents to be written are read from messages.
+  var fieldsEncoder: FieldsEncoder { get }
+
+  /// Reads the documents at the paths from one view after all commits so far.
+  func documents(at paths: [DocumentPath]) throws(RemoteError) -> [StoredDocument?]
 
   /// Opens a consistent view of all documents. The caller closes it.
   func snapshot(_ when: SnapshotTime) throws(RemoteError) -> any BackendSnapshot
@@ -27,6 +35,16 @@ package protocol DocumentBackend: AnyObject, Sendable {
   /// calls. Refused with `resourceExhausted` while commits wait for too long.
   func commit(
     _ commit: BackendCommit, _ done: @escaping @Sendable (Result<CommitOutcome, RemoteError>) -> Void)
+
+  /// The mark after all commits so far.
+  func lastMark() throws(RemoteError) -> BackendMark
+
+  /// Returns whether a mark can be one of this history. False only if a commit contradicts it, or is missing.
+  func mayHaveReached(_ mark: BackendMark) throws(RemoteError) -> Bool
+
+  /// Makes all later commits later than `time`, also if the clock is behind. The next commit makes this
+  /// durable. Returns the time of the last commit before.
+  func raiseTime(to time: SnapshotVersion) throws(RemoteError) -> SnapshotVersion
 
   /// Follows queries for one consumer. `enqueue` must run its blocks one at a time and in order; `handler` is
   /// called in such blocks.
@@ -77,4 +95,23 @@ package protocol Following: AnyObject, Sendable {
 
   /// Ends all queries. No snapshot follows.
   func close()
+}
+
+extension DocumentBackend {
+  /// The document at a path after all commits so far; nil if it does not exist.
+  package func document(at path: DocumentPath) throws(RemoteError) -> StoredDocument? {
+    try documents(at: [path]).first ?? nil
+  }
+
+  /// The result of a query after all commits so far.
+  package func documents(_ query: StructuredQuery) throws(RemoteError) -> [StoredDocument] {
+    let snapshot = try snapshot(.now)
+    defer { snapshot.close() }
+    var documents: [StoredDocument] = []
+    try snapshot.forEach(query) { record in
+      documents.append(record.document)
+      return true
+    }
+    return documents
+  }
 }

@@ -2,10 +2,12 @@
 //
 //   snapshot        a snapshot of the store, or an earlier one and the changes since
 //   transaction   one attempt of a store transaction
+//   commit        a commit of the store, or a transaction that reads what a check asks for
 //   follow        a live stream of the store
 //   changes       the change feed, which a consumer of the authority keeps active
 
-internal import ByteStore
+package import ByteStore
+internal import Dispatch
 package import DocumentStore
 package import OfflineSync
 
@@ -20,8 +22,6 @@ package final class EmbeddedBackend: DocumentBackend {
   /// The consumer of the authorities of earlier versions.
   package static let formerConsumer = "__loopback__"
 
-  private static let feedPageBytesMax = 1 << 20
-
   package init(_ store: DocumentStore) throws(DocumentStoreError) {
     self.store = store
     lane = CommitLane(store)
@@ -33,8 +33,20 @@ package final class EmbeddedBackend: DocumentBackend {
   }
 
   package var identity: BackendIdentity { BackendIdentity(store.storeID) }
+  package var clock: any StoreClock { store.clock }
+  package var random: any RandomSource { store.bytes.platform.random }
+  package var fieldsEncoder: FieldsEncoder { store.fieldsEncoder }
 
   // MARK: Reading
+
+  package func documents(at paths: [DocumentPath]) throws(RemoteError) -> [StoredDocument?] {
+    try translating { () throws(DocumentStoreError) in
+      if paths.count == 1 { return [try store.document(at: paths[0])] }
+      let snapshot = try store.snapshot()
+      defer { snapshot.close() }
+      return try paths.map { path throws(DocumentStoreError) in try snapshot.document(at: path) }
+    }
+  }
 
   package func snapshot(_ when: SnapshotTime) throws(RemoteError) -> any BackendSnapshot {
     switch when {
@@ -75,6 +87,7 @@ package final class EmbeddedBackend: DocumentBackend {
   // MARK: Writing
 
   package func commit(_ commit: BackendCommit) throws(RemoteError) -> CommitOutcome {
+    if let check = commit.check { return try self.commit(commit, after: check) }
     do throws(DocumentStoreError) {
       return try store.commit(commit.mutations, recording: commit.recording)
     } catch {
@@ -85,37 +98,13 @@ package final class EmbeddedBackend: DocumentBackend {
   package func commit(
     _ commit: BackendCommit, _ done: @escaping @Sendable (Result<CommitOutcome, RemoteError>) -> Void
   ) {
-    lane.commit(commit, done)
-  }
-
-  // MARK: History
-
-  package func changes(
-    after mark: BackendMark, max count: Int
-  ) throws(RemoteError) -> BackendChanges? {
-    do throws(DocumentStoreError) {
-      guard try contains(mark) else { return nil }
-      let (commits, end) = try store.feedChanges(
-        after: mark.position, max: count, bytesMax: Self.feedPageBytesMax)
-      let time = commits.last.map { SnapshotVersion($0.time) } ?? mark.time
-      return BackendChanges(commits, end: BackendMark(commits.last?.position ?? end, time))
-    } catch {
-      if case .feedTruncated = error { return nil }
-      throw RemoteError(error)
+    guard commit.check != nil else { return lane.commit(commit, done) }
+    DispatchQueue.global().async { [self] in
+      done(Result { () throws(RemoteError) in try self.commit(commit) })
     }
   }
 
-  /// Whether the commit at a position was the last one at a time. No mark lies before the first commit of the
-  /// feed, because the documents of that time are not known.
-  private func contains(_ mark: BackendMark) throws(DocumentStoreError) -> Bool {
-    guard mark.position > .start, try mark.position <= store.feedRange().newest else { return false }
-    let before = FeedPosition(mark.position.value - 1)
-    let commits = try store.feedChanges(after: before, max: 2, bytesMax: .max).commits
-    guard let commit = commits.first, commit.position == mark.position,
-      SnapshotVersion(commit.time) <= mark.time
-    else { return false }
-    return commits.count < 2 || mark.time < SnapshotVersion(commits[1].time)
-  }
+  // MARK: Collections
 
   package func collections(
     below document: DocumentPath?, after: String?, max count: Int

@@ -12,9 +12,7 @@ extension Authority {
   /// recognise them by.
   package func commit(_ mutations: [Mutation], as user: String?) throws(RemoteError) -> Committed {
     try checkWrite(mutations, as: user)
-    let outcome =
-      life.isNamed(in: mutations)
-      ? try commitToFloor(mutations) : try backend.commit(BackendCommit(mutations))
+    let outcome = try backend.commit(life.commit(of: mutations))
     tellTime()
     return committed(outcome)
   }
@@ -27,13 +25,7 @@ extension Authority {
     do throws(RemoteError) { try checkWrite(mutations, as: user) } catch {
       return DispatchQueue.global().async { done(.failure(error)) }
     }
-    guard !life.isNamed(in: mutations) else {
-      return DispatchQueue.global().async { [self] in
-        done(Result { () throws(RemoteError) in committed(try commitToFloor(mutations)) })
-        tellTime()
-      }
-    }
-    backend.commit(BackendCommit(mutations)) { [self] outcome in
+    backend.commit(life.commit(of: mutations)) { [self] outcome in
       done(outcome.map { committed($0) })
       tellTime()
     }
@@ -51,18 +43,6 @@ extension Authority {
     return committed(outcome)
   }
 
-  /// Commits writes that may require the version with which all documents from before a restore are told. The
-  /// store has other versions of them.
-  private func commitToFloor(_ mutations: [Mutation]) throws(RemoteError) -> CommitOutcome {
-    do throws(DocumentStoreError) {
-      if let outcome = try life.commit(mutations) { return outcome }
-    } catch {
-      throw RemoteError(ofCommit: error)
-    }
-    // There is no outcome only if there are no mutations.
-    return try backend.commit(BackendCommit(mutations))
-  }
-
   /// The mutations with the update times that the store has.
   private func stored(
     _ mutations: [Mutation], _ transaction: any BackendTransaction
@@ -73,9 +53,7 @@ extension Authority {
     for record in try transaction.documents(at: paths) {
       if let document = record?.document { documents[document.path] = document }
     }
-    return try translating { () throws(DocumentStoreError) in
-      try life.asStored(mutations) { documents[$0] }
-    }
+    return try life.asStored(mutations) { documents[$0] }
   }
 
   // MARK: Results

@@ -2,7 +2,7 @@
 
 internal import ByteStore
 public import DocumentStore
-internal import OfflineSync
+package import OfflineSync
 
 /// Options for the authority of a store.
 public struct AuthorityOptions: Sendable {
@@ -33,8 +33,7 @@ public final class Authority: Sendable {
   package let backend: any DocumentBackend
   package let life: AuthorityLife
   package let ledger: WriteLedger
-  /// The store of the authority.
-  public let store: DocumentStore
+  private let embedded: DocumentStore?
   private let access: Locked<AuthorityRules>
   private let sessions = SessionList()
   private let timedSessions = SessionList()
@@ -53,19 +52,42 @@ public final class Authority: Sendable {
     }
   }
 
-  private init(_ store: DocumentStore, _ options: AuthorityOptions) throws(DocumentStoreError) {
+  private convenience init(
+    _ store: DocumentStore, _ options: AuthorityOptions
+  ) throws(DocumentStoreError) {
     guard try !store.isClientCache() else {
       throw .failedPrecondition(
         "The database in \(store.path) is a cache of a remote, so it cannot be the authority of others.")
     }
-    let access = Locked(options.rules)
-    self.store = store
-    self.access = access
     // The feed becomes active before the first commit of the authority, so that each token names a commit.
-    backend = try EmbeddedBackend(store)
-    life = try AuthorityLife(of: store)
-    ledger = try WriteLedger(of: store, life, options: options.ledger) { access.withLock { $0 } }
+    let backend = try EmbeddedBackend(store)
+    do throws(RemoteError) { try self.init(over: backend, store, options) } catch {
+      throw DocumentStoreError(error)
+    }
+  }
+
+  /// Creates the authority over a backend that is not a store of this process. The ledger and the life are
+  /// documents of the backend.
+  package convenience init(
+    over backend: any DocumentBackend, options: AuthorityOptions = AuthorityOptions()
+  ) throws(RemoteError) { try self.init(over: backend, nil, options) }
+
+  private init(
+    over backend: any DocumentBackend, _ store: DocumentStore?, _ options: AuthorityOptions
+  ) throws(RemoteError) {
+    let access = Locked(options.rules)
+    embedded = store
+    self.access = access
+    self.backend = backend
+    life = try AuthorityLife(of: backend)
+    ledger = try WriteLedger(of: life, options: options.ledger) { access.withLock { $0 } }
     life.observe { [sessions] in sessions.end(AuthorityLife.ended) }
+  }
+
+  /// The store of the authority. The authority must have been created with `Authority.of`.
+  public var store: DocumentStore {
+    guard let embedded else { preconditionFailure("The documents of this authority are not in a store.") }
+    return embedded
   }
 
   /// The access rules.
@@ -97,7 +119,7 @@ public final class Authority: Sendable {
 
   /// The meaning of a resume token for this authority.
   func check(_ token: [UInt8]) throws(RemoteError) -> AuthorityLife.TokenCheck {
-    try translating { () throws(DocumentStoreError) in try life.check(token) }
+    try life.check(token)
   }
 }
 

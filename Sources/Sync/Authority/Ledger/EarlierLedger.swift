@@ -23,9 +23,9 @@ enum EarlierLedger {
 
   /// Returns what the earlier form says about a run; nil if it does not have the run. The name of a queue
   /// ends with its user. A run of another user is not found.
-  static func record(of run: RunName, in store: DocumentStore) throws(DocumentStoreError) -> RunRecord? {
+  static func record(of run: RunName, in backend: any DocumentBackend) throws(RemoteError) -> RunRecord? {
     guard run.queue.hasSuffix("/\(run.user.map { "=" + EscapedName.encode($0) } ?? "-")"),
-      let document = try store.document(at: writer(run))
+      let document = try backend.document(at: writer(run))
     else { return nil }
     var accepted = AcceptedBatches(ends: integers(document.fields["a"]), floor: .min)
     if case .integer(let floor)? = document.fields["f"] { accepted.pass(BatchID(floor)) }
@@ -34,9 +34,9 @@ enum EarlierLedger {
 
   /// Returns the kept outcome of a batch.
   static func outcome(
-    of batch: BatchID, _ run: RunName, mutations: [Mutation], in store: DocumentStore
-  ) throws(DocumentStoreError) -> (version: SnapshotVersion, results: [WriteResult])? {
-    guard let document = try store.document(at: write(batch, of: run)) else { return nil }
+    of batch: BatchID, _ run: RunName, mutations: [Mutation], in backend: any DocumentBackend
+  ) throws(RemoteError) -> (version: SnapshotVersion, results: [WriteResult])? {
+    guard let document = try backend.document(at: write(batch, of: run)) else { return nil }
     return (SnapshotVersion(document.createTime), results(document, mutations))
   }
 

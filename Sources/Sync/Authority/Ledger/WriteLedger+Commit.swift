@@ -16,10 +16,14 @@ extension WriteLedger {
         firstOpen: write.firstOpen)
       return record.fields
     }
-    let committed = try remotely { () throws(DocumentStoreError) in
-      try life.commit(write.mutations, guards: write.guards, recording: recording)
+    let committed: CommitOutcome
+    do throws(RemoteError) {
+      committed = try backend.commit(
+        life.commit(of: write.mutations, guards: write.guards, recording: recording))
+    } catch {
+      if error == AuthorityLife.guardFailed { return nil }
+      throw error
     }
-    guard let committed else { return nil }
     let outcome = KeptOutcome(write.id.batch, write.mutations, digest: digest, outcome: committed)
     return raised((outcome.time, outcome.results))
   }

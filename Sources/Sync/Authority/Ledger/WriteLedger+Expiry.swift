@@ -1,15 +1,15 @@
 // Removes runs that were not seen for the lifetime of runs.
 
 internal import ByteStore
-package import DocumentStore
-internal import OfflineSync
+internal import DocumentStore
+package import OfflineSync
 
 extension WriteLedger {
   /// Documents that are removed with one commit.
   private static let documentsAtOnce = 200
 
   /// Removes all expired runs.
-  package func removeExpired() throws(DocumentStoreError) {
+  package func removeExpired() throws(RemoteError) {
     let today = today
     while try removeSome(on: today) {}
     lastRemoval.withLock { $0 = max($0, today) }
@@ -25,7 +25,7 @@ extension WriteLedger {
   }
 
   /// Removes some expired runs. Returns false if none is left.
-  private func removeSome(on today: Int64) throws(DocumentStoreError) -> Bool {
+  private func removeSome(on today: Int64) throws(RemoteError) -> Bool {
     let day = firstDay(asOf: today)
     let removesRuns = try removeRuns(notSeenSince: day)
     let removesFinished = try removeFinishedRuns(notSeenSince: day)
@@ -42,66 +42,72 @@ extension WriteLedger {
 
   private func expired(
     _ scope: StructuredQuery.Scope, _ day: Int64
-  ) throws(DocumentStoreError) -> [StoredDocument] {
+  ) throws(RemoteError) -> [StoredDocument] {
     let seen = StoredFieldPath(unchecked: ["d"])
-    return try store.documents(
-      try StructuredQuery(scope)
-        .filtered(by: .field(seen, .lessThan, .integer(day)))
-        .limited(to: .first(Self.documentsAtOnce)))
+    return try backend.documents(
+      try translating { () throws(DocumentStoreError) in
+        try StructuredQuery(scope)
+          .filtered(by: .field(seen, .lessThan, .integer(day)))
+          .limited(to: .first(Self.documentsAtOnce))
+      })
   }
 
-  private func removeRuns(notSeenSince day: Int64) throws(DocumentStoreError) -> Bool {
+  private func removeRuns(notSeenSince day: Int64) throws(RemoteError) -> Bool {
     let paths = try expired(.collectionGroup(RunName.runs), day).map(\.path)
       .filter { $0.segments[0] == RunName.queues }
-    return try turns.during(Set(paths)) { () throws(DocumentStoreError) in
+    return try turns.during(Set(paths)) { () throws(RemoteError) in
       // A run may have been seen since the query.
       var stillExpired: [DocumentPath] = []
       for path in paths {
-        guard case .integer(let last)? = try store.document(at: path)?.fields["d"], last < day else {
+        guard case .integer(let last)? = try backend.document(at: path)?.fields["d"], last < day else {
           continue
         }
         stillExpired.append(path)
       }
       guard !stillExpired.isEmpty else { return false }
-      try store.commit(stillExpired.map { .delete($0) })
+      _ = try backend.commit(BackendCommit(stillExpired.map { .delete($0) }))
       return true
     }
   }
 
-  private func removeFinishedRuns(notSeenSince day: Int64) throws(DocumentStoreError) -> Bool {
+  private func removeFinishedRuns(notSeenSince day: Int64) throws(RemoteError) -> Bool {
     let paths = try expired(.collection(CollectionPath(unchecked: [RunName.queues])), day).map(\.path)
-    return try turns.during(Set(paths)) { () throws(DocumentStoreError) in
+    return try turns.during(Set(paths)) { () throws(RemoteError) in
       var mutations: [Mutation] = []
       for path in paths {
-        guard let document = try store.document(at: path) else { continue }
+        guard let document = try backend.document(at: path) else { continue }
         var runs = FinishedRuns(document.fields) ?? FinishedRuns()
         runs.removeRuns(notSeenSince: day)
         mutations.append(runs.isEmpty ? .delete(path) : .set(path, runs.fields))
       }
       guard !mutations.isEmpty else { return false }
-      try store.commit(mutations)
+      _ = try backend.commit(BackendCommit(mutations))
       return true
     }
   }
 
   /// Removes records in the form of earlier releases, which do not change any more.
-  private func removeEarlierRecords(notSeenSince day: Int64) throws(DocumentStoreError) -> Bool {
+  private func removeEarlierRecords(notSeenSince day: Int64) throws(RemoteError) -> Bool {
     guard hasEarlierRecords.withLock({ $0 }) else { return false }
     var expired: [DocumentPath] = []
     var isEmpty = true
     for collection in [EarlierLedger.writers, EarlierLedger.writes] {
       var page = StructuredQuery(.collection(collection))
       while expired.count < Self.documentsAtOnce {
-        let documents = try store.documents(page.limited(to: .first(Self.documentsAtOnce)))
+        let next = page
+        let documents = try backend.documents(
+          try translating { () throws(DocumentStoreError) in
+            try next.limited(to: .first(Self.documentsAtOnce))
+          })
         guard let last = documents.last else { break }
         isEmpty = false
         expired += documents.filter { Day.of($0.updateTime.microseconds) < day }.map(\.path)
-        page = try page.starting(.after, last)
+        page = try translating { () throws(DocumentStoreError) in try next.starting(.after, last) }
       }
     }
     if isEmpty { hasEarlierRecords.withLock { $0 = false } }
     guard !expired.isEmpty else { return false }
-    try store.commit(expired.map { .delete($0) })
+    _ = try backend.commit(BackendCommit(expired.map { .delete($0) }))
     return true
   }
 }

@@ -11,28 +11,28 @@ extension WriteLedger {
   // MARK: Finding
 
   /// Returns the record of a run; nil if it is not known.
-  func record(of run: RunName) throws(DocumentStoreError) -> RunRecord? {
-    if let document = try store.document(at: run.path) { return try Self.record(document) }
+  func record(of run: RunName) throws(RemoteError) -> RunRecord? {
+    if let document = try backend.document(at: run.path) { return try Self.record(document) }
     // A run that continued after it was finished has a newer document, which expires later than this record.
     if let finished = try finishedRuns(run.queuePath).record(of: run.run), finished.lastDay >= firstDay {
       return finished
     }
-    return hasEarlierRecords.withLock { $0 } ? try EarlierLedger.record(of: run, in: store) : nil
+    return hasEarlierRecords.withLock { $0 } ? try EarlierLedger.record(of: run, in: backend) : nil
   }
 
-  private static func record(_ document: StoredDocument) throws(DocumentStoreError) -> RunRecord {
+  private static func record(_ document: StoredDocument) throws(RemoteError) -> RunRecord {
     guard let record = RunRecord(document.fields) else { throw damaged(document.path) }
     return record
   }
 
-  private func finishedRuns(_ path: DocumentPath) throws(DocumentStoreError) -> FinishedRuns {
-    guard let document = try store.document(at: path) else { return FinishedRuns() }
+  private func finishedRuns(_ path: DocumentPath) throws(RemoteError) -> FinishedRuns {
+    guard let document = try backend.document(at: path) else { return FinishedRuns() }
     guard let runs = FinishedRuns(document.fields) else { throw Self.damaged(path) }
     return runs
   }
 
-  static func damaged(_ path: DocumentPath) -> DocumentStoreError {
-    .corrupted(StorageEvidence(message: "\(path) is not what an authority writes there."))
+  static func damaged(_ path: DocumentPath) -> RemoteError {
+    RemoteError(.dataLoss, "\(path) is not what an authority writes there.")
   }
 
   // MARK: Registering
@@ -53,13 +53,11 @@ extension WriteLedger {
       try name.check()
       // A token may prove that the store was set back.
       guard !run.token.isEmpty else { continue }
-      _ = try remotely { () throws(DocumentStoreError) in try life.check(run.token, of: name) }
+      _ = try life.check(run.token, of: name)
     }
-    let others = try remotely { () throws(DocumentStoreError) in try otherRuns(of: names) }
+    let others = try otherRuns(of: names)
     let paths = Set((names + others).map(\.path) + [names[0].queuePath])
-    let dates = try turns.during(paths) { () throws(RemoteError) in
-      try remotely { () throws(DocumentStoreError) in try registerAlone(names, others) }
-    }
+    let dates = try turns.during(paths) { () throws(RemoteError) in try registerAlone(names, others) }
     return Dictionary(
       names.compactMap { name in dates[name.run].map { (name.run, life.registrationToken(of: name, at: $0)) }
       },
@@ -71,10 +69,12 @@ extension WriteLedger {
     try register([run], as: user)[run.run] ?? []
   }
 
-  private func otherRuns(of names: [RunName]) throws(DocumentStoreError) -> [RunName] {
+  private func otherRuns(of names: [RunName]) throws(RemoteError) -> [RunName] {
     let collection = RunName.collection(ofQueue: names[0].queuePath)
-    let documents = try store.documents(
-      try StructuredQuery(.collection(collection)).limited(to: .first(Self.runsMax)))
+    let query = try translating { () throws(DocumentStoreError) in
+      try StructuredQuery(.collection(collection)).limited(to: .first(Self.runsMax))
+    }
+    let documents = try backend.documents(query)
     let named = Set(names.map(\.run))
     return documents.compactMap { document in
       guard let number = UInt64(document.path.id, radix: 36), !named.contains(RunID(number)) else {
@@ -86,10 +86,10 @@ extension WriteLedger {
 
   private func registerAlone(
     _ names: [RunName], _ others: [RunName]
-  ) throws(DocumentStoreError) -> [RunID: SnapshotVersion] {
+  ) throws(RemoteError) -> [RunID: SnapshotVersion] {
     var registration = Registration(day: today)
     for name in names where registration.isNew(name) {
-      let document = try store.document(at: name.path)
+      let document = try backend.document(at: name.path)
       if let document {
         registration.meet(name, try Self.record(document))
       } else {
@@ -99,14 +99,14 @@ extension WriteLedger {
     if registration.addsRuns, !others.isEmpty {
       var finished = try finishedRuns(names[0].queuePath)
       for other in others {
-        guard let document = try store.document(at: other.path) else { continue }
+        guard let document = try backend.document(at: other.path) else { continue }
         finished.add(other.run, try Self.record(document))
         registration.mutations.append(.delete(other.path))
       }
       registration.mutations.append(.set(names[0].queuePath, finished.fields))
     }
     guard !registration.mutations.isEmpty else { return registration.dates }
-    let time = SnapshotVersion(try store.commit(registration.mutations))
+    let time = SnapshotVersion(try backend.commit(BackendCommit(registration.mutations)).time)
     return registration.dates.merging(registration.undated.map { ($0, time) }) { first, _ in first }
   }
 }

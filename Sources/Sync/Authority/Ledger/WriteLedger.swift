@@ -14,7 +14,7 @@
 // batches from those of a new run. Usable from any thread.
 
 internal import ByteStore
-package import DocumentStore
+internal import DocumentStore
 package import OfflineSync
 
 package final class WriteLedger: Sendable {
@@ -30,7 +30,7 @@ package final class WriteLedger: Sendable {
   /// The time of the commit, and the result of each mutation.
   package typealias Answer = (version: SnapshotVersion, results: [WriteResult])
 
-  let store: DocumentStore
+  let backend: any DocumentBackend
   let life: AuthorityLife
   let options: Options
   private let rules: @Sendable () -> AuthorityRules
@@ -40,13 +40,13 @@ package final class WriteLedger: Sendable {
   /// The day on which expired runs were last removed.
   let lastRemoval: Locked<Int64>
 
-  /// Opens the ledger of a store, and removes what has expired. The rules are not applied to batches
+  /// Opens the ledger of the life's backend, and removes what has expired. The rules are not applied to batches
   /// that were accepted before.
   package init(
-    of store: DocumentStore, _ life: AuthorityLife, options: Options = Options(),
+    of life: AuthorityLife, options: Options = Options(),
     rules: @escaping @Sendable () -> AuthorityRules = { AuthorityRules() }
-  ) throws(DocumentStoreError) {
-    self.store = store
+  ) throws(RemoteError) {
+    backend = life.backend
     self.life = life
     self.options = options
     self.rules = rules
@@ -56,7 +56,7 @@ package final class WriteLedger: Sendable {
   }
 
   /// The current day.
-  var today: Int64 { Day.of(options.now?() ?? store.clock.wallMicroseconds()) }
+  var today: Int64 { Day.of(options.now?() ?? backend.clock.wallMicroseconds()) }
 
   /// Applies a batch once, however often it arrives, and returns its outcome. Returns nil if a guard does
   /// not hold.
@@ -79,7 +79,7 @@ package final class WriteLedger: Sendable {
   }
 
   private func takeAlone(_ write: RemoteWrite, _ run: RunName) throws(RemoteError) -> Answer? {
-    let known = try remotely { () throws(DocumentStoreError) in try record(of: run) }
+    let known = try record(of: run)
     let digest = KeptOutcome.digest(of: write.mutations)
     if let known, known.accepted.contains(write.id.batch) {
       return try recognised(write, run, known: known, digest: digest)
@@ -107,9 +107,8 @@ package final class WriteLedger: Sendable {
       return raised((version: outcome.time, results: outcome.results))
     }
     if hasEarlierRecords.withLock({ $0 }) {
-      let kept = try remotely { () throws(DocumentStoreError) in
-        try EarlierLedger.outcome(of: write.id.batch, run, mutations: write.mutations, in: store)
-      }
+      let kept = try EarlierLedger.outcome(
+        of: write.id.batch, run, mutations: write.mutations, in: backend)
       if let kept { return raised(kept) }
     }
     // A batch under this number was accepted. It is not known whether it had these writes.
@@ -155,7 +154,7 @@ package final class WriteLedger: Sendable {
   ) throws(RemoteError) -> RunRecord {
     // Without a date, a batch of a run that was forgotten looks like a new one.
     guard !write.registration.isEmpty else { throw Self.unregistered }
-    switch try remotely({ () throws(DocumentStoreError) in try life.check(write.registration, of: run) }) {
+    switch try life.check(write.registration, of: run) {
     // A run that is registered again after it was forgotten has another date.
     case .registered(let time): guard known?.registered == time else { throw .outcomeUnknown }
     case .lost: break
@@ -167,12 +166,5 @@ package final class WriteLedger: Sendable {
       throw RemoteError(.failedPrecondition, "Batch \(write.id.batch) was answered before.")
     }
     return known
-  }
-
-  /// Reports an error of the store as a client is told it.
-  func remotely<Value>(
-    _ body: () throws(DocumentStoreError) -> Value
-  ) throws(RemoteError) -> Value {
-    do throws(DocumentStoreError) { return try body() } catch { throw RemoteError(error) }
   }
 }

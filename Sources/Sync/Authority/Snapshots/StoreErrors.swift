@@ -10,6 +10,22 @@ extension RemoteError {
   }
 }
 
+extension DocumentStoreError {
+  /// Maps the error of a backend with which an authority cannot be opened.
+  init(_ error: RemoteError) {
+    switch error.code {
+    case .dataLoss: self = .corrupted(StorageEvidence(message: error.message))
+    case .resourceExhausted: self = .memoryExceeded(error.message)
+    case .invalidArgument: self = .invalidArgument(error.message)
+    case .failedPrecondition: self = .failedPrecondition(error.message)
+    case .aborted: self = .aborted(error.message)
+    case .notFound, .alreadyExists, .outOfRange, .cancelled, .unknown, .deadlineExceeded, .permissionDenied,
+      .unimplemented, .internal, .unavailable, .unauthenticated:
+      self = .failed(StorageEvidence(message: error.message))
+    }
+  }
+}
+
 /// Runs a step of a store, and maps its errors.
 func translating<Result>(
   _ step: () throws(DocumentStoreError) -> Result

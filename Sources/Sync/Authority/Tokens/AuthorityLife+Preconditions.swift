@@ -4,7 +4,7 @@
 // precondition with that version holds for the document as it was then, whatever its own update time is.
 
 package import DocumentStore
-internal import OfflineSync
+package import OfflineSync
 
 extension AuthorityLife {
   /// Whether a precondition holds for a document, which is nil if it does not exist.
@@ -20,38 +20,27 @@ extension AuthorityLife {
     }
   }
 
-  private static let attemptsMax = 5
+  /// The error of a commit one of whose guards does not hold.
+  package static let guardFailed = RemoteError(
+    .failedPrecondition, "A guard of the batch does not hold.")
 
-  /// Commits mutations of a client if all guards hold, which are preconditions of documents at the commit.
-  /// Returns nil if a guard does not hold.
+  /// The commit of a client's mutations. It is refused with `guardFailed` unless all guards hold, which are
+  /// preconditions of documents.
   package func commit(
-    _ mutations: [Mutation], guards: [DocumentPath: Precondition] = [:], recording: CommitRecord? = nil
-  ) throws(DocumentStoreError) -> CommitOutcome? {
+    of mutations: [Mutation], guards: [DocumentPath: Precondition] = [:], recording: CommitRecord? = nil
+  ) -> BackendCommit {
     guard !guards.isEmpty || isNamed(in: mutations) else {
-      return try store.commit(mutations, recording: recording)
+      return BackendCommit(mutations, recording: recording)
     }
-    let attempts = StoreTransactionAttempts(of: store)
-    defer { attempts.end() }
-    var attempt = 1
-    while true {
-      let transaction = try attempts.begin()
-      defer { transaction.end() }
-      do throws(DocumentStoreError) {
+    let paths = mutations.filter { isNamed(in: [$0]) }.map(\.path) + guards.keys
+    return BackendCommit(
+      mutations, recording: recording,
+      check: BackendCheck(paths) { [self] read throws(RemoteError) in
         for (path, precondition) in guards {
-          guard holds(precondition, of: try transaction.document(at: path)) else { return nil }
+          guard holds(precondition, of: try read(path)) else { throw Self.guardFailed }
         }
-        let mutations = try asStored(mutations) { path throws(DocumentStoreError) in
-          try transaction.document(at: path)
-        }
-        for mutation in mutations { try transaction.write(mutation) }
-        return try transaction.commit(recording: recording)
-      } catch {
-        guard case .aborted = error, attempt < Self.attemptsMax else { throw error }
-      }
-      transaction.end()
-      attempt += 1
-      try attempts.wait(beforeAttempt: attempt)
-    }
+        return try asStored(mutations, read)
+      })
   }
 
   /// Whether a mutation requires the version of the floor. `asStored` may then change it.
@@ -64,10 +53,10 @@ extension AuthorityLife {
   /// read in the transaction that commits the mutations.
   package func asStored(
     _ mutations: [Mutation],
-    _ document: (DocumentPath) throws(DocumentStoreError) -> StoredDocument?
-  ) throws(DocumentStoreError) -> [Mutation] {
+    _ document: BackendCheck.Read
+  ) throws(RemoteError) -> [Mutation] {
     guard let floor else { return mutations }
-    return try mutations.map { mutation throws(DocumentStoreError) in
+    return try mutations.map { mutation throws(RemoteError) in
       guard mutation.precondition == .updateTime(floor.stored), let document = try document(mutation.path),
         SnapshotVersion(document.updateTime) < floor
       else { return mutation }

@@ -36,7 +36,7 @@ package final class AuthorityLife: Sendable {
   /// The error that ends the sessions of the previous life. Clients open new ones.
   package static let ended = RemoteError(.unavailable, "The database was restored. Open the stream again.")
 
-  let store: DocumentStore
+  let backend: any DocumentBackend
   private let record: Locked<LifeRecord>
   /// The floor of the record in microseconds, or 0. It is read for each document that is sent.
   private let floorTime = Atomic<Int64>(0)
@@ -46,35 +46,34 @@ package final class AuthorityLife: Sendable {
 
   private struct Turn { private let place: UInt8 = 0 }
 
-  /// Reads the life of a store, and begins one if the store has none, or if the store is a restored copy.
-  package init(of store: DocumentStore) throws(DocumentStoreError) {
-    self.store = store
-    guard let document = try store.document(at: LifeRecord.path) else {
-      let random = store.bytes.platform.random
+  /// Reads the life of a backend, and begins one if there is none, or if the backend is a restored copy.
+  package init(of backend: any DocumentBackend) throws(RemoteError) {
+    self.backend = backend
+    let identity = backend.identity.id
+    guard let document = try backend.document(at: LifeRecord.path) else {
+      let random = backend.random
       let first = LifeRecord(
-        number: random.randomID().low, key: TokenKey(random: random), store: store.storeID)
-      try store.commit([.set(LifeRecord.path, first.fields)])
+        number: random.randomID().low, key: TokenKey(random: random), store: identity)
+      _ = try backend.commit(BackendCommit([.set(LifeRecord.path, first.fields)]))
       record = Locked(first)
       return
     }
-    guard let known = LifeRecord(document) else { throw Self.damaged(store) }
+    guard let known = LifeRecord(document) else {
+      throw RemoteError(.dataLoss, "\(LifeRecord.path) is not what an authority writes there.")
+    }
     record = Locked(known)
     floorTime.store(known.floor?.microseconds ?? 0, ordering: .releasing)
-    if known.store != store.storeID { try begin(after: .none) }
+    if known.store != identity { try begin(after: .none) }
   }
 
   /// A random number. A simulation may give the same number again, which would be no new life.
-  private static func number(unlike old: UInt64, _ store: DocumentStore) -> UInt64 {
-    let number = store.bytes.platform.random.randomID().low
+  private static func number(unlike old: UInt64, _ random: any RandomSource) -> UInt64 {
+    let number = random.randomID().low
     return number == old ? ~number : number
   }
 
-  private static func damaged(_ store: DocumentStore) -> DocumentStoreError {
-    var evidence = StorageEvidence(
-      message: "\(LifeRecord.path) in \(store.path) is not what an authority writes there.")
-    evidence.file = store.path
-    return .corrupted(evidence)
-  }
+  /// The id of the store, which is in its tokens.
+  private var storeID: RandomID { backend.identity.id }
 
   // MARK: Floor
 
@@ -103,37 +102,24 @@ package final class AuthorityLife: Sendable {
   /// change feed among them, and `time` is a time of this store, not raised to the floor.
   package func resumeToken(position: FeedPosition, time: SnapshotVersion) -> [UInt8] {
     let record = record.withLock { $0 }
-    return ResumeToken(store: store.storeID, life: record.number, position: position, time: time)
+    return ResumeToken(store: storeID, life: record.number, position: position, time: time)
       .bytes(record.key)
   }
 
   /// Checks a token that a client sent. May begin a new life, and then returns `otherLife`.
-  package func check(_ token: [UInt8]) throws(DocumentStoreError) -> TokenCheck {
+  package func check(_ token: [UInt8]) throws(RemoteError) -> TokenCheck {
     guard let (token, mac) = ResumeToken.parse(token) else { return .invalid }
     let record = record.withLock { $0 }
     guard token.isAuthentic(mac, record.key) else {
-      return token.store == store.storeID ? .invalid : .otherDatabase
+      return token.store == storeID ? .invalid : .otherDatabase
     }
-    if token.store == store.storeID, token.life == record.number {
-      if try hasReached(token.position, token.time) { return .here(token.position, token.time) }
+    if token.store == storeID, token.life == record.number {
+      if try backend.mayHaveReached(BackendMark(token.position, token.time)) { return .here(token.position, token.time) }
     } else if let floor = record.floor, token.time <= floor {
       return .otherLife
     }
     try begin(after: token.time, unless: record.number)
     return .otherLife
-  }
-
-  /// Whether the commit at a position is not later than a time, and the next commit is.
-  private func hasReached(
-    _ position: FeedPosition, _ time: SnapshotVersion
-  ) throws(DocumentStoreError) -> Bool {
-    let last = store.lastCommitTime.map { SnapshotVersion($0) } ?? .none
-    guard time <= last, position <= (try store.feedRange()).newest else { return false }
-    if let commit = try store.feedTime(at: position), SnapshotVersion(commit) > time { return false }
-    guard position.value < .max, let next = try store.feedTime(at: FeedPosition(position.value + 1)) else {
-      return true
-    }
-    return SnapshotVersion(next) > time
   }
 
   // MARK: Registration tokens
@@ -151,18 +137,17 @@ package final class AuthorityLife: Sendable {
 
   func registrationToken(of run: RunName, at time: SnapshotVersion) -> [UInt8] {
     let key = record.withLock { $0.key }
-    return RegistrationToken(store: store.storeID, time: time).bytes(run, key)
+    return RegistrationToken(store: storeID, time: time).bytes(run, key)
   }
 
   /// Checks the token of a run. May begin a new life.
-  func check(_ token: [UInt8], of run: RunName) throws(DocumentStoreError) -> RegistrationCheck {
+  func check(_ token: [UInt8], of run: RunName) throws(RemoteError) -> RegistrationCheck {
     let record = record.withLock { $0 }
     guard let (token, mac) = RegistrationToken.parse(token), token.isAuthentic(mac, run, key: record.key)
     else {
       return .unknown
     }
-    let last = store.lastCommitTime.map { SnapshotVersion($0) } ?? .none
-    if token.time > last {
+    if token.time > (try backend.lastMark()).time {
       try begin(after: token.time, unless: record.number)
       return .lost
     }
@@ -175,23 +160,21 @@ package final class AuthorityLife: Sendable {
   /// was set back. Does nothing if another thread has begun a new life after the one with this number.
   private func begin(
     after time: SnapshotVersion, unless number: UInt64? = nil
-  ) throws(DocumentStoreError) {
-    let isNew = try beginning.withLock { _ throws(DocumentStoreError) in
+  ) throws(RemoteError) {
+    let isNew = try beginning.withLock { _ throws(RemoteError) in
       let old = record.withLock { $0 }
       guard number == nil || number == old.number else { return false }
-      let now = SnapshotVersion(microseconds: store.clock.wallMicroseconds())
+      let now = SnapshotVersion(microseconds: backend.clock.wallMicroseconds())
       let through = max(now, time)
       // From here on, commits are later than `through`. Those that the store has are not later than `after`.
-      let after = SnapshotVersion(store.raiseCommitTime(to: through.timestamp))
+      let after = try backend.raiseTime(to: through)
       var next = old.next(
-        number: Self.number(unlike: old.number, store), store: store.storeID,
+        number: Self.number(unlike: old.number, backend.random), store: storeID,
         lost: LifeRecord.Lost(after: after, through: max(through, after)))
-      next.floor = SnapshotVersion(
-        try store.commit([
-          .set(
-            LifeRecord.path, next.fields,
-            transforms: [FieldTransform(LifeRecord.floorField, .serverTimestamp)])
-        ]))
+      let floor = FieldTransform(LifeRecord.floorField, .serverTimestamp)
+      let outcome = try backend.commit(
+        BackendCommit([.set(LifeRecord.path, next.fields, transforms: [floor])]))
+      next.floor = SnapshotVersion(outcome.time)
       record.withLock { [next] in $0 = next }
       floorTime.store(next.floor?.microseconds ?? 0, ordering: .releasing)
       return true

@@ -1,0 +1,127 @@
+// An authority needs nothing but a backend: the ledger and the life are documents of it. Checks of a commit
+// read what holds when it is applied.
+
+import ByteStore
+import DocumentStore
+import Harness
+import OfflineSync
+import Testing
+
+@testable import Authority
+
+@Suite struct OtherBackendTests {
+  private let path = DocumentPath(unchecked: ["rooms", "a"])
+
+  private func write(_ batch: Int64, _ token: [UInt8]) -> RemoteWrite {
+    var write = RemoteWrite(
+      id: WriteID(queue: "q", run: RunID(1), batch: BatchID(batch)), mutations: [increment(path)],
+      firstOpen: BatchID(batch))
+    write.registration = token
+    return write
+  }
+
+  @Test func theLedgerAndTheLifeAreDocumentsOfTheBackend() throws {
+    let world = try TestStore()
+    let backend = ForwardingBackend(try EmbeddedBackend(world.store))
+    let authority = try Authority(over: backend)
+    let token = try authority.ledger.register(RunRegistration(queue: "q", run: RunID(1)), as: nil)
+    let first = try #require(try authority.take(write(1, token), as: nil))
+    let again = try #require(try Authority(over: backend).take(write(1, token), as: nil))
+    #expect(again.version == first.version && again.results == first.results)
+    #expect(try backend.document(at: path)?.fields["n"] == .integer(1))
+    // A restored copy begins a life.
+    try world.store.backup(to: "/backup")
+    let restored = try TestStore(on: world.disk, clock: world.clock, seed: 2, path: "/backup")
+    let later = try Authority(over: ForwardingBackend(try EmbeddedBackend(restored.store)))
+    #expect(try #require(later.life.floor) > first.version)
+    #expect(try later.take(write(1, token), as: nil)?.version == later.life.floor)
+    #expect(try restored.store.document(at: path)?.fields["n"] == .integer(1))
+  }
+
+  // MARK: Checks
+
+  /// The check allows one increment more than a limit document says, however many run at once.
+  @Test func whatACheckHasReadHoldsAtTheCommit() throws {
+    let backend = try EmbeddedBackend(try DocumentStore.openInMemory())
+    let check = BackendCheck([path]) { [path] read throws(RemoteError) in
+      guard case .integer(let count)? = try read(path)?.fields["n"], count >= 10 else {
+        return [increment(path)]
+      }
+      throw RemoteError(.permissionDenied, "Enough.")
+    }
+    let outcomes = Locked<[RemoteError.Code?]>([])
+    for _ in 0..<40 {
+      backend.commit(BackendCommit([], check: check)) { outcome in
+        let code: RemoteError.Code? = if case .failure(let error) = outcome { error.code } else { nil }
+        outcomes.withLock { $0.append(code) }
+        outcomes.wakeAll()
+      }
+    }
+    let all = outcomes.withLock(when: { $0.count == 40 }) { $0 }
+    #expect(all.filter { $0 == nil }.count == 10)
+    #expect(all.allSatisfy { [nil, .permissionDenied, .aborted].contains($0) })
+    #expect(try backend.document(at: path)?.fields["n"] == .integer(10))
+  }
+
+  @Test func aCheckWithoutMutationsStillRecords() throws {
+    let backend = try EmbeddedBackend(try DocumentStore.openInMemory())
+    let record = DocumentPath(unchecked: ["records", "1"])
+    let commit = BackendCommit(
+      [], recording: CommitRecord(path: record) { StoredMap([("n", .integer(Int64($0.writes.count)))]) },
+      check: BackendCheck([path]) { read throws(RemoteError) in
+        _ = try read(DocumentPath(unchecked: ["rooms", "a"]))
+        return []
+      })
+    #expect(try backend.commit(commit).writes.isEmpty)
+    #expect(try backend.document(at: record)?.fields["n"] == .integer(0))
+  }
+}
+
+/// A backend that is no store, as far as an authority can see.
+private final class ForwardingBackend: DocumentBackend {
+  private let base: EmbeddedBackend
+
+  init(_ base: EmbeddedBackend) { self.base = base }
+
+  var identity: BackendIdentity { base.identity }
+  var clock: any StoreClock { base.clock }
+  var random: any RandomSource { base.random }
+  var fieldsEncoder: FieldsEncoder { .withoutStore }
+
+  func documents(at paths: [DocumentPath]) throws(RemoteError) -> [StoredDocument?] {
+    try base.documents(at: paths)
+  }
+
+  func snapshot(_ when: SnapshotTime) throws(RemoteError) -> any BackendSnapshot { try base.snapshot(when) }
+  func keepRecentSnapshots() throws(RemoteError) { try base.keepRecentSnapshots() }
+  func transaction() throws(RemoteError) -> any BackendTransaction { try base.transaction() }
+  func commit(_ commit: BackendCommit) throws(RemoteError) -> CommitOutcome { try base.commit(commit) }
+
+  func commit(
+    _ commit: BackendCommit, _ done: @escaping @Sendable (Result<CommitOutcome, RemoteError>) -> Void
+  ) { base.commit(commit, done) }
+
+  func lastMark() throws(RemoteError) -> BackendMark { try base.lastMark() }
+  func mayHaveReached(_ mark: BackendMark) throws(RemoteError) -> Bool { try base.mayHaveReached(mark) }
+
+  func raiseTime(to time: SnapshotVersion) throws(RemoteError) -> SnapshotVersion {
+    base.raiseTime(to: time)
+  }
+
+  func follow(
+    enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    handler: @escaping @Sendable (StreamSnapshot) -> Void
+  ) -> any Following { base.follow(enqueue: enqueue, handler: handler) }
+
+  func changes(after mark: BackendMark, max: Int) throws(RemoteError) -> BackendChanges? {
+    try base.changes(after: mark, max: max)
+  }
+
+  func collections(below: DocumentPath?, after: String?, max: Int) throws(RemoteError) -> [String] {
+    try base.collections(below: below, after: after, max: max)
+  }
+
+  func documentIDs(in collection: CollectionPath, after: String?, max: Int) throws(RemoteError) -> [String] {
+    try base.documentIDs(in: collection, after: after, max: max)
+  }
+}
