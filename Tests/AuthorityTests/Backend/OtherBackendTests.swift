@@ -38,6 +38,26 @@ import Testing
     #expect(try restored.store.document(at: path)?.fields["n"] == .integer(1))
   }
 
+  @Test func batchesWithoutAThreadAreTakenOnce() throws {
+    let world = try TestStore()
+    let authority = try Authority.of(world.store)
+    let token = try authority.ledger.register(RunRegistration(queue: "q", run: RunID(1)), as: nil)
+    let answers = Locked<[SnapshotVersion?]>([])
+    for _ in 0..<5 {
+      for batch in 1...10 as ClosedRange<Int64> {
+        var write = write(batch, token)
+        write.firstOpen = BatchID(1)
+        authority.take(write, as: nil) { taken in
+          answers.withLock { $0.append(try? taken.get()?.version) }
+          answers.wakeAll()
+        }
+      }
+    }
+    let all = answers.withLock(when: { $0.count == 50 }) { $0 }
+    #expect(all.allSatisfy { $0 != nil } && Set(all).count == 10)
+    #expect(try world.store.document(at: path)?.fields["n"] == .integer(10))
+  }
+
   // MARK: Checks
 
   /// The check allows one increment more than a limit document says, however many run at once.

@@ -7,6 +7,8 @@ import FirestoreWire
 import OfflineSync
 import Testing
 
+@testable import Authority
+
 @Suite struct WriteStreamTests {
   private final class Client {
     let service: TestService
@@ -237,6 +239,34 @@ import Testing
     #expect(answer.isOvertaken)
     #expect(client.end()?.code == .failedPrecondition)
     #expect(try service.store.document(at: DocumentPath(["rooms", "a"]))?.fields["n"] == .integer(10))
+  }
+
+  /// Regression: each stream held a thread while it waited for the turn of its run. This thread runs the
+  /// blocks of all streams.
+  @Test func batchesOfOneRunOnManyStreamsHoldNoThread() throws {
+    let service = try TestService()
+    let clients = (0..<20).map { _ in Client(service) }
+    let opened = try clients.map { try register($0) }
+    #expect(Set(opened.map(\.registration)).count == 1)
+    let run = RunName(user: nil, queue: "queue", run: RunID(UInt64(bitPattern: -7)))
+    let (turns, held) = (service.authority.ledger.turns, Locked<RunTurns.Turn?>(nil))
+    #expect(turns.begin([run.path]) { turn in held.withLock { $0 = turn } })
+    for (number, client) in clients.enumerated() {
+      let labels = try labels(Int64(number) + 1, registration: opened[number].registration)
+      try client.send([increment], token: opened[number].streamToken, labels: labels)
+      client.queue.run()
+    }
+    let late = Client(service)
+    let runs = Wire.RunRegistrations([RunRegistration(queue: run.queue, run: run.run, token: [])])
+    try late.send(database: TestService.database, labels: [WriteLabels.runs: try WriteLabels.text(runs)])
+    late.queue.run()
+    #expect(turns.waitingCount == 21, "the registration waits, too")
+    held.withLock { $0 }?.end()
+    let numbers = try clients.map {
+      try $0.next(as: Wire.IdentifiedWriteResponse.self).writeResults.first?.transformResults
+    }
+    #expect(numbers == (1...20).map { [.integer($0)] })
+    #expect(try late.next(as: Wire.IdentifiedWriteResponse.self).registrations != nil)
   }
 
   @Test func labelsThatAreNoIdentityAreRefused() throws {

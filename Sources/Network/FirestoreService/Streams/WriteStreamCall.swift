@@ -6,7 +6,7 @@
 //   3. A request without writes ends the stream, and so does the first write that fails.
 //
 // A write is only begun when the one before it has succeeded, because a client sends all writes after a
-// failed one again. No thread waits for a commit.
+// failed one again. No thread waits for a commit, nor for the turn of a batch.
 
 internal import Authority
 internal import ByteStore
@@ -107,7 +107,7 @@ final class WriteStreamCall: CallHandler {
     if let identity = try WriteLabels.message(
       Wire.WriteIdentity.self, in: request.labels, at: WriteLabels.write)
     {
-      try commit(try identity.write(mutations), in: database)
+      commit(try identity.write(mutations), in: database)
     } else {
       try database.checkVerified(mutations)
       commit(mutations, in: database)
@@ -126,26 +126,41 @@ final class WriteStreamCall: CallHandler {
       throw RemoteError(.invalidArgument, "'writes' must not be set on an initial write request.")
     }
     let database = try context.database(request.database)
+    guard
+      let runs = try WriteLabels.message(
+        Wire.RunRegistrations.self, in: request.labels, at: WriteLabels.runs)
+    else { return try didOpen(database, nil) }
+    register(runs.registrations, in: database)
+  }
+
+  private func didOpen(
+    _ database: ServedDatabase, _ registrations: Wire.RunRegistrations?
+  ) throws(RemoteError) {
     var response = Wire.IdentifiedWriteResponse()
     response.streamId = RandomName.make(context.options.random)
     response.streamToken = nextToken()
-    if let runs = try WriteLabels.message(
-      Wire.RunRegistrations.self, in: request.labels, at: WriteLabels.runs)
-    {
-      response.registrations = try register(runs.registrations, in: database)
-    }
+    response.registrations = registrations
     state.withLock { $0.database = database }
     try answer(response)
   }
 
-  private func register(
-    _ runs: [RunRegistration], in database: ServedDatabase
-  ) throws(RemoteError) -> Wire.RunRegistrations {
-    let tokens = try database.authority.ledger.register(runs, as: context.user)
-    return Wire.RunRegistrations(
-      runs.compactMap { run in
-        tokens[run.run].map { RunRegistration(queue: run.queue, run: run.run, token: $0) }
-      })
+  private func register(_ runs: [RunRegistration], in database: ServedDatabase) {
+    database.authority.ledger.register(runs, as: context.user) { [self] registered in
+      perform { stream throws(RemoteError) in
+        let tokens = try registered.get()
+        let answered = runs.compactMap { run in
+          tokens[run.run].map { RunRegistration(queue: run.queue, run: run.run, token: $0) }
+        }
+        try stream.didOpen(database, Wire.RunRegistrations(answered))
+      }
+    }
+  }
+
+  /// Continues the request in progress in a block of the queue. An error ends the stream.
+  private func perform(_ step: @escaping @Sendable (WriteStreamCall) throws(RemoteError) -> Void) {
+    queue.add { [self] in
+      do throws(RemoteError) { try step(self) } catch { responder.end(error) }
+    }
   }
 
   // MARK: Commits
@@ -153,34 +168,31 @@ final class WriteStreamCall: CallHandler {
   /// Commits a batch that has no identity, each time that it arrives.
   private func commit(_ mutations: [Mutation], in database: ServedDatabase) {
     database.commit(mutations, as: context.user) { [self] outcome in
-      queue.add { [self] in didCommit(outcome, in: database) }
-    }
-  }
-
-  private func didCommit(
-    _ outcome: Result<ServedDatabase.Committed, RemoteError>, in database: ServedDatabase
-  ) {
-    do throws(RemoteError) {
-      let committed = database.response(try outcome.get())
-      var response = Wire.WriteResponse()
-      response.streamToken = nextToken()
-      response.writeResults = committed.writeResults
-      response.commitTime = committed.commitTime
-      try answer(response)
-    } catch {
-      responder.end(error)
+      perform { stream throws(RemoteError) in
+        let committed = database.response(try outcome.get())
+        var response = Wire.WriteResponse()
+        response.streamToken = stream.nextToken()
+        response.writeResults = committed.writeResults
+        response.commitTime = committed.commitTime
+        try stream.answer(response)
+      }
     }
   }
 
   /// Commits a batch of a client of Dugout, once.
-  private func commit(_ write: RemoteWrite, in database: ServedDatabase) throws(RemoteError) {
-    let taken = try database.authority.take(write, as: context.user)
+  private func commit(_ write: RemoteWrite, in database: ServedDatabase) {
+    database.authority.take(write, as: context.user) { [self] taken in
+      perform { stream throws(RemoteError) in try stream.didTake(try taken.get()) }
+    }
+  }
+
+  private func didTake(_ taken: ServedDatabase.Committed?) throws(RemoteError) {
     var response = Wire.IdentifiedWriteResponse()
     response.streamToken = nextToken()
     guard let taken else {
       response.isOvertaken = true
       try responder.send(response)
-      throw RemoteError(.failedPrecondition, "A guard of the batch does not hold.")
+      throw AuthorityLife.guardFailed
     }
     response.writeResults = taken.results.map { Wire.IdentifiedWriteResult($0) }
     response.commitTime = Wire.Timestamp(taken.version.stored)

@@ -39,6 +39,18 @@ extension Authority {
     return taken
   }
 
+  /// Applies a batch like `take(_:as:)` without waiting. `done` is called within this call, or later on
+  /// another thread.
+  package func take(
+    _ write: RemoteWrite, as user: String?,
+    _ done: @escaping @Sendable (Result<Committed?, RemoteError>) -> Void
+  ) {
+    ledger.take(write, as: user) { [self] taken in
+      done(taken)
+      tellTime()
+    }
+  }
+
   // MARK: Rules
 
   /// Throws unless the user may read the result of a query. The documents of the store itself are not for

@@ -6,7 +6,7 @@ internal import OfflineSync
 extension WriteLedger {
   func commit(
     _ write: RemoteWrite, _ run: RunName, continuing record: RunRecord, digest: [UInt8]
-  ) throws(RemoteError) -> Answer? {
+  ) -> LedgerStep<Answer?> {
     var record = record
     record.lastDay = today
     let recording = CommitRecord(path: run.path) { [record] outcome in
@@ -16,15 +16,14 @@ extension WriteLedger {
         firstOpen: write.firstOpen)
       return record.fields
     }
-    let committed: CommitOutcome
-    do throws(RemoteError) {
-      committed = try backend.commit(
-        life.commit(of: write.mutations, guards: write.guards, recording: recording))
-    } catch {
-      if error == AuthorityLife.guardFailed { return nil }
-      throw error
+    return .commit(life.commit(of: write.mutations, guards: write.guards, recording: recording)) { [self] in
+      switch $0 {
+      case .success(let committed):
+        let outcome = KeptOutcome(write.id.batch, write.mutations, digest: digest, outcome: committed)
+        return .success(raised((outcome.time, outcome.results)))
+      case .failure(let error):
+        return error == AuthorityLife.guardFailed ? .success(nil) : .failure(error)
+      }
     }
-    let outcome = KeptOutcome(write.id.batch, write.mutations, digest: digest, outcome: committed)
-    return raised((outcome.time, outcome.results))
   }
 }

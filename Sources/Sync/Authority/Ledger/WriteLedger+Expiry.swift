@@ -1,6 +1,7 @@
 // Removes runs that were not seen for the lifetime of runs.
 
 internal import ByteStore
+internal import Dispatch
 internal import DocumentStore
 package import OfflineSync
 
@@ -22,6 +23,12 @@ extension WriteLedger {
     guard lastRemoval.withLock({ $0 < today }) else { return }
     guard let isIncomplete = try? removeSome(on: today), !isIncomplete else { return }
     lastRemoval.withLock { $0 = max($0, today) }
+  }
+
+  /// Removes expired runs like `removeExpiredDaily`, on another thread.
+  func removeExpiredLater() {
+    guard lastRemoval.withLock({ $0 < today }) else { return }
+    removal.async { [weak self] in self?.removeExpiredDaily() }
   }
 
   /// Removes some expired runs. Returns false if none is left.

@@ -43,8 +43,33 @@ extension WriteLedger {
   package func register(
     _ runs: [RunRegistration], as user: String?
   ) throws(RemoteError) -> [RunID: [UInt8]] {
-    guard let queue = runs.first?.queue else { return [:] }
-    guard runs.count <= Self.runsMax, runs.allSatisfy({ $0.queue == queue }) else {
+    guard !runs.isEmpty else { return [:] }
+    let (names, others, paths) = try checked(runs, as: user)
+    return try inTurn(paths) { () throws(RemoteError) in try step(names, others) }
+  }
+
+  /// Registers runs like `register(_:as:)` without waiting. `done` is called within this call, or later on
+  /// another thread.
+  package func register(
+    _ runs: [RunRegistration], as user: String?,
+    _ done: @escaping @Sendable (Result<[RunID: [UInt8]], RemoteError>) -> Void
+  ) {
+    guard !runs.isEmpty else { return done(.success([:])) }
+    do throws(RemoteError) {
+      let (names, others, paths) = try checked(runs, as: user)
+      inTurn(paths, { [self] () throws(RemoteError) in try step(names, others) }, done: done)
+    } catch {
+      done(.failure(error))
+    }
+  }
+
+  /// Returns the runs of a registration, the other runs of its queue, and the documents of all of them.
+  private func checked(
+    _ runs: [RunRegistration], as user: String?
+  ) throws(RemoteError) -> (names: [RunName], others: [RunName], paths: Set<DocumentPath>) {
+    guard let queue = runs.first?.queue, runs.count <= Self.runsMax,
+      runs.allSatisfy({ $0.queue == queue })
+    else {
       throw RemoteError(
         .invalidArgument, "A write stream registers at most \(Self.runsMax) runs of one queue.")
     }
@@ -56,12 +81,7 @@ extension WriteLedger {
       _ = try life.check(run.token, of: name)
     }
     let others = try otherRuns(of: names)
-    let paths = Set((names + others).map(\.path) + [names[0].queuePath])
-    let dates = try turns.during(paths) { () throws(RemoteError) in try registerAlone(names, others) }
-    return Dictionary(
-      names.compactMap { name in dates[name.run].map { (name.run, life.registrationToken(of: name, at: $0)) }
-      },
-      uniquingKeysWith: { first, _ in first })
+    return (names, others, Set((names + others).map(\.path) + [names[0].queuePath]))
   }
 
   /// Registers one run of a client that has no unanswered batches of other runs, and returns its token.
@@ -84,9 +104,9 @@ extension WriteLedger {
     }
   }
 
-  private func registerAlone(
+  private func step(
     _ names: [RunName], _ others: [RunName]
-  ) throws(RemoteError) -> [RunID: SnapshotVersion] {
+  ) throws(RemoteError) -> LedgerStep<[RunID: [UInt8]]> {
     var registration = Registration(day: today)
     for name in names where registration.isNew(name) {
       let document = try backend.document(at: name.path)
@@ -105,9 +125,24 @@ extension WriteLedger {
       }
       registration.mutations.append(.set(names[0].queuePath, finished.fields))
     }
-    guard !registration.mutations.isEmpty else { return registration.dates }
-    let time = SnapshotVersion(try backend.commit(BackendCommit(registration.mutations)).time)
-    return registration.dates.merging(registration.undated.map { ($0, time) }) { first, _ in first }
+    guard !registration.mutations.isEmpty else {
+      return .finished(tokens(of: names, registration.dates))
+    }
+    let (dates, undated) = (registration.dates, registration.undated)
+    return .commit(BackendCommit(registration.mutations)) { [self] outcome in
+      outcome.map { outcome in
+        let time = SnapshotVersion(outcome.time)
+        return tokens(of: names, dates.merging(undated.map { ($0, time) }) { first, _ in first })
+      }
+    }
+  }
+
+  private func tokens(of names: [RunName], _ dates: [RunID: SnapshotVersion]) -> [RunID: [UInt8]] {
+    var tokens: [RunID: [UInt8]] = [:]
+    for name in names where tokens[name.run] == nil {
+      if let time = dates[name.run] { tokens[name.run] = life.registrationToken(of: name, at: time) }
+    }
+    return tokens
   }
 }
 

@@ -14,6 +14,7 @@
 // batches from those of a new run. Usable from any thread.
 
 internal import ByteStore
+internal import Dispatch
 internal import DocumentStore
 package import OfflineSync
 
@@ -39,6 +40,8 @@ package final class WriteLedger: Sendable {
   let hasEarlierRecords: Locked<Bool>
   /// The day on which expired runs were last removed.
   let lastRemoval: Locked<Int64>
+  /// Runs removals of expired runs.
+  let removal = DispatchQueue(label: "dugout.authority.expiry", qos: .utility)
 
   /// Opens the ledger of the life's backend, and removes what has expired. The rules are not applied to batches
   /// that were accepted before.
@@ -61,12 +64,29 @@ package final class WriteLedger: Sendable {
   /// Applies a batch once, however often it arrives, and returns its outcome. Returns nil if a guard does
   /// not hold.
   package func take(_ write: RemoteWrite, as user: String?) throws(RemoteError) -> Answer? {
+    let run = try checked(write, as: user)
+    let answer = try inTurn([run.path]) { () throws(RemoteError) in try step(write, run) }
+    removeExpiredDaily()
+    return answer
+  }
+
+  /// Applies a batch like `take(_:as:)` without waiting. `done` is called within this call, or later on
+  /// another thread.
+  package func take(
+    _ write: RemoteWrite, as user: String?,
+    _ done: @escaping @Sendable (Result<Answer?, RemoteError>) -> Void
+  ) {
+    let run: RunName
+    do throws(RemoteError) { run = try checked(write, as: user) } catch { return done(.failure(error)) }
+    inTurn([run.path], { [self] () throws(RemoteError) in try step(write, run) }, done: done)
+    removeExpiredLater()
+  }
+
+  private func checked(_ write: RemoteWrite, as user: String?) throws(RemoteError) -> RunName {
     let run = RunName(user: user, queue: write.id.queue, run: write.id.run)
     try run.check()
     try Self.checkPaths(of: write)
-    let answer = try turns.during([run.path]) { () throws(RemoteError) in try takeAlone(write, run) }
-    removeExpiredDaily()
-    return answer
+    return run
   }
 
   /// Clients neither write nor guard the documents of the store itself.
@@ -78,17 +98,17 @@ package final class WriteLedger: Sendable {
     }
   }
 
-  private func takeAlone(_ write: RemoteWrite, _ run: RunName) throws(RemoteError) -> Answer? {
+  private func step(_ write: RemoteWrite, _ run: RunName) throws(RemoteError) -> LedgerStep<Answer?> {
     let known = try record(of: run)
     let digest = KeptOutcome.digest(of: write.mutations)
     if let known, known.accepted.contains(write.id.batch) {
-      return try recognised(write, run, known: known, digest: digest)
+      return .finished(try recognised(write, run, known: known, digest: digest))
     }
     let open = try admitted(write, run, known: known)
     if let refusal = rules().refusal(of: write.mutations, guards: write.guards, as: run.user) {
       throw refusal
     }
-    return try commit(write, run, continuing: open, digest: digest)
+    return commit(write, run, continuing: open, digest: digest)
   }
 
   // MARK: Batches that were accepted
