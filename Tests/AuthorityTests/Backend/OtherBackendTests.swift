@@ -70,8 +70,10 @@ import Testing
       throw RemoteError(.permissionDenied, "Enough.")
     }
     let outcomes = Locked<[RemoteError.Code?]>([])
-    for _ in 0..<40 {
-      backend.commit(BackendCommit([], check: check)) { outcome in
+    for number in 0..<40 {
+      var commit = BackendCommit([], check: check)
+      commit.client = CommitClient(connection: UInt64(number % 4))
+      backend.commit(commit) { outcome in
         let code: RemoteError.Code? = if case .failure(let error) = outcome { error.code } else { nil }
         outcomes.withLock { $0.append(code) }
         outcomes.wakeAll()

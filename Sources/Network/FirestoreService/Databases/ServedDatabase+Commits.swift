@@ -9,16 +9,18 @@ extension ServedDatabase {
   /// The time and the results of a commit.
   typealias Committed = (version: SnapshotVersion, results: [WriteResult])
 
-  /// Starts a commit if the rules allow it, and calls `done` when it is durable and visible. Commits are
-  /// applied in the order of the calls. `done` is called later, or within the call.
+  /// Starts a commit if the rules allow it, and calls `done` when it is durable and visible. The commits
+  /// of one connection are applied in the order of the calls. `done` is called later, or within the call.
   func commit(
-    _ mutations: [Mutation], as user: String?,
-    _ done: @escaping @Sendable (Result<Committed, RemoteError>) -> Void
+    _ mutations: [Mutation], as user: String?, connection: UInt64? = nil,
+    done: @escaping @Sendable (Result<Committed, RemoteError>) -> Void
   ) {
     do throws(RemoteError) { try authority.checkWrite(mutations, as: user) } catch {
       return done(.failure(error))
     }
-    authority.backend.commit(authority.life.commit(of: mutations)) { [self] outcome in
+    var commit = authority.life.commit(of: mutations)
+    commit.client = CommitClient(user: user, connection: connection)
+    authority.backend.commit(commit) { [self] outcome in
       authority.tellTime()
       done(outcome.map(committed).mapError { named($0, of: mutations) })
     }

@@ -145,7 +145,9 @@ final class WriteStreamCall: CallHandler {
   }
 
   private func register(_ runs: [RunRegistration], in database: ServedDatabase) {
-    database.authority.ledger.register(runs, as: context.user) { [self] registered in
+    database.authority.ledger.register(
+      runs, as: context.user, connection: context.metadata.connection
+    ) { [self] registered in
       perform { stream throws(RemoteError) in
         let tokens = try registered.get()
         let answered = runs.compactMap { run in
@@ -167,7 +169,7 @@ final class WriteStreamCall: CallHandler {
 
   /// Commits a batch that has no identity, each time that it arrives.
   private func commit(_ mutations: [Mutation], in database: ServedDatabase) {
-    database.commit(mutations, as: context.user) { [self] outcome in
+    database.commit(mutations, as: context.user, connection: context.metadata.connection) { [self] outcome in
       perform { stream throws(RemoteError) in
         let committed = database.response(try outcome.get())
         var response = Wire.WriteResponse()
@@ -181,7 +183,9 @@ final class WriteStreamCall: CallHandler {
 
   /// Commits a batch of a client of Dugout, once.
   private func commit(_ write: RemoteWrite, in database: ServedDatabase) {
-    database.authority.take(write, as: context.user) { [self] taken in
+    database.authority.take(
+      write, as: context.user, connection: context.metadata.connection
+    ) { [self] taken in
       perform { stream throws(RemoteError) in try stream.didTake(try taken.get()) }
     }
   }

@@ -10,11 +10,24 @@ package struct BackendCommit: Sendable {
   package var recording: CommitRecord?
   /// Decides about the commit with documents as they are at the commit.
   package var check: BackendCheck?
+  /// Whose commit this is. The commits of one client do not make those of others wait for long.
+  package var client = CommitClient()
 
   package init(_ mutations: [Mutation], recording: CommitRecord? = nil, check: BackendCheck? = nil) {
     self.mutations = mutations
     self.recording = recording
     self.check = check
+  }
+}
+
+/// The client of a commit: a connection, or a user where the connection is not known.
+package struct CommitClient: Hashable, Sendable {
+  private let user: String?
+  private let connection: UInt64?
+
+  package init(user: String? = nil, connection: UInt64? = nil) {
+    self.user = connection == nil ? user : nil
+    self.connection = connection
   }
 }
 

@@ -31,8 +31,9 @@ package protocol DocumentBackend: AnyObject, Sendable {
   /// Commits, and returns when the commit is durable and visible.
   func commit(_ commit: BackendCommit) throws(RemoteError) -> CommitOutcome
 
-  /// Starts a commit, and calls `done` later on another thread. Commits are applied in the order of the
-  /// calls. Refused with `resourceExhausted` while commits wait for too long.
+  /// Starts a commit, and calls `done` later on another thread. The commits of one client are applied in the
+  /// order of the calls, except those with a check. Clients take turns. Refused with `resourceExhausted`
+  /// while commits of the client wait for too long, or too many of them wait.
   func commit(
     _ commit: BackendCommit, _ done: @escaping @Sendable (Result<CommitOutcome, RemoteError>) -> Void)
 

@@ -8,7 +8,9 @@ extension EmbeddedBackend {
   private static let attemptsMax = 5
 
   /// Commits in a transaction that has read what the check asked for. Tries again if a document was changed.
-  func commit(_ commit: BackendCommit, after check: BackendCheck) throws(RemoteError) -> CommitOutcome {
+  static func commit(
+    _ commit: BackendCommit, after check: BackendCheck, in store: DocumentStore
+  ) throws(RemoteError) -> CommitOutcome {
     let attempts = StoreTransactionAttempts(of: store)
     defer { attempts.end() }
     var attempt = 1
@@ -16,9 +18,9 @@ extension EmbeddedBackend {
       let transaction = try translating { () throws(DocumentStoreError) in try attempts.begin() }
       defer { transaction.end() }
       do throws(RemoteError) {
-        return try self.commit(commit, after: check, in: transaction)
+        return try self.commit(commit, after: check, in: transaction, of: store)
       } catch {
-        guard error.code == .aborted, attempt < Self.attemptsMax else { throw error }
+        guard error.code == .aborted, attempt < attemptsMax else { throw error }
       }
       transaction.end()
       attempt += 1
@@ -26,8 +28,9 @@ extension EmbeddedBackend {
     }
   }
 
-  private func commit(
-    _ commit: BackendCommit, after check: BackendCheck, in transaction: StoreTransaction
+  private static func commit(
+    _ commit: BackendCommit, after check: BackendCheck, in transaction: StoreTransaction,
+    of store: DocumentStore
   ) throws(RemoteError) -> CommitOutcome {
     let mutations = try check.decide { path throws(RemoteError) in
       try translating { () throws(DocumentStoreError) in try transaction.document(at: path) }

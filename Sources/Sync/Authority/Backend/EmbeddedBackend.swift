@@ -7,7 +7,6 @@
 //   changes       the change feed, which a consumer of the authority keeps active
 
 package import ByteStore
-internal import Dispatch
 package import DocumentStore
 package import OfflineSync
 
@@ -24,7 +23,9 @@ package final class EmbeddedBackend: DocumentBackend {
 
   package init(_ store: DocumentStore) throws(DocumentStoreError) {
     self.store = store
-    lane = CommitLane(store)
+    lane = CommitLane(store) { commit, check in
+      Result { () throws(RemoteError) in try Self.commit(commit, after: check, in: store) }
+    }
     recent = RecentSnapshots(store)
     _ = try store.feedConsumer(Self.consumer)
     if store.feedConsumers.contains(Self.formerConsumer) {
@@ -87,7 +88,7 @@ package final class EmbeddedBackend: DocumentBackend {
   // MARK: Writing
 
   package func commit(_ commit: BackendCommit) throws(RemoteError) -> CommitOutcome {
-    if let check = commit.check { return try self.commit(commit, after: check) }
+    if let check = commit.check { return try Self.commit(commit, after: check, in: store) }
     do throws(DocumentStoreError) {
       return try store.commit(commit.mutations, recording: commit.recording)
     } catch {
@@ -98,10 +99,7 @@ package final class EmbeddedBackend: DocumentBackend {
   package func commit(
     _ commit: BackendCommit, _ done: @escaping @Sendable (Result<CommitOutcome, RemoteError>) -> Void
   ) {
-    guard commit.check != nil else { return lane.commit(commit, done) }
-    DispatchQueue.global().async { [self] in
-      done(Result { () throws(RemoteError) in try self.commit(commit) })
-    }
+    lane.commit(commit, done)
   }
 
   // MARK: Collections

@@ -42,10 +42,10 @@ extension Authority {
   /// Applies a batch like `take(_:as:)` without waiting. `done` is called within this call, or later on
   /// another thread.
   package func take(
-    _ write: RemoteWrite, as user: String?,
-    _ done: @escaping @Sendable (Result<Committed?, RemoteError>) -> Void
+    _ write: RemoteWrite, as user: String?, connection: UInt64? = nil,
+    done: @escaping @Sendable (Result<Committed?, RemoteError>) -> Void
   ) {
-    ledger.take(write, as: user) { [self] taken in
+    ledger.take(write, as: user, connection: connection) { [self] taken in
       done(taken)
       tellTime()
     }

@@ -25,7 +25,9 @@ extension Authority {
     do throws(RemoteError) { try checkWrite(mutations, as: user) } catch {
       return DispatchQueue.global().async { done(.failure(error)) }
     }
-    backend.commit(life.commit(of: mutations)) { [self] outcome in
+    var commit = life.commit(of: mutations)
+    commit.client = CommitClient(user: user)
+    backend.commit(commit) { [self] outcome in
       done(outcome.map { committed($0) })
       tellTime()
     }

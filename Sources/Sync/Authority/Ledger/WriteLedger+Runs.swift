@@ -51,13 +51,15 @@ extension WriteLedger {
   /// Registers runs like `register(_:as:)` without waiting. `done` is called within this call, or later on
   /// another thread.
   package func register(
-    _ runs: [RunRegistration], as user: String?,
-    _ done: @escaping @Sendable (Result<[RunID: [UInt8]], RemoteError>) -> Void
+    _ runs: [RunRegistration], as user: String?, connection: UInt64? = nil,
+    done: @escaping @Sendable (Result<[RunID: [UInt8]], RemoteError>) -> Void
   ) {
     guard !runs.isEmpty else { return done(.success([:])) }
     do throws(RemoteError) {
       let (names, others, paths) = try checked(runs, as: user)
-      inTurn(paths, { [self] () throws(RemoteError) in try step(names, others) }, done: done)
+      inTurn(
+        paths, { [self] () throws(RemoteError) in try step(names, others) },
+        client: CommitClient(user: user, connection: connection), done: done)
     } catch {
       done(.failure(error))
     }

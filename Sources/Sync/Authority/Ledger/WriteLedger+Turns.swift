@@ -31,7 +31,7 @@ extension WriteLedger {
   /// the commit. `done` is called within this call, or later on another thread.
   func inTurn<Value>(
     _ paths: Set<DocumentPath>, _ step: @escaping @Sendable () throws(RemoteError) -> LedgerStep<Value>,
-    done: @escaping @Sendable (Result<Value, RemoteError>) -> Void
+    client: CommitClient, done: @escaping @Sendable (Result<Value, RemoteError>) -> Void
   ) {
     let isAccepted = turns.begin(paths) { [backend] turn in
       let found = Result { () throws(RemoteError) in try step() }
@@ -42,7 +42,8 @@ extension WriteLedger {
       case .success(.finished(let value)):
         turn.end()
         done(.success(value))
-      case .success(.commit(let commit, let then)):
+      case .success(.commit(var commit, let then)):
+        commit.client = client
         backend.commit(commit) { outcome in
           turn.end()
           done(then(outcome))

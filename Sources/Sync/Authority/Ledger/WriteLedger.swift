@@ -73,12 +73,14 @@ package final class WriteLedger: Sendable {
   /// Applies a batch like `take(_:as:)` without waiting. `done` is called within this call, or later on
   /// another thread.
   package func take(
-    _ write: RemoteWrite, as user: String?,
-    _ done: @escaping @Sendable (Result<Answer?, RemoteError>) -> Void
+    _ write: RemoteWrite, as user: String?, connection: UInt64? = nil,
+    done: @escaping @Sendable (Result<Answer?, RemoteError>) -> Void
   ) {
     let run: RunName
     do throws(RemoteError) { run = try checked(write, as: user) } catch { return done(.failure(error)) }
-    inTurn([run.path], { [self] () throws(RemoteError) in try step(write, run) }, done: done)
+    inTurn(
+      [run.path], { [self] () throws(RemoteError) in try step(write, run) },
+      client: CommitClient(user: user, connection: connection), done: done)
     removeExpiredLater()
   }
 
