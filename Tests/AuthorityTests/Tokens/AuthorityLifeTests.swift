@@ -198,6 +198,42 @@ import Testing
     #expect(try AuthorityLife(embeddedIn: restored.store).floor == floor, "opening it again begins no life")
   }
 
+  /// Regression: each client that came from the original began a life, which ended all sessions.
+  @Test(arguments: [true, false]) func aCopyBesideItsLivingOriginalBeginsFewLives(isBackup: Bool) throws {
+    let (world, first) = try world()
+    let copy: TestStore
+    if isBackup {
+      try world.store.backup(to: "/backup")
+      copy = try TestStore(on: world.disk, clock: world.clock, seed: 2, path: "/backup")
+    } else {
+      copy = try TestStore(on: world.copy, clock: world.clock, seed: 2)
+    }
+    let second = try AuthorityLife(embeddedIn: copy.store)
+    let begun = [Locked(0), Locked(0)]
+    for (life, count) in zip([first, second], begun) { life.observe { count.withLock { $0 += 1 } } }
+    var last: [AuthorityLife.TokenCheck] = []
+    for _ in 0..<20 {
+      // Clients of each come to the other.
+      try world.put("x")
+      let fromOriginal = try second.check(world.token(first))
+      try copy.put("y")
+      last = [fromOriginal, try first.check(copy.token(second))]
+    }
+    #expect(last == [.otherDatabase, .otherDatabase])
+    let most = AuthorityLife.livesBegunByTokensMax
+    #expect(begun.allSatisfy { (1...most).contains($0.withLock { $0 }) })
+    // The tokens of the present life are those of this store.
+    guard case .here = try second.check(copy.token(second)) else {
+      Issue.record("a store does not know its own token")
+      return
+    }
+    // The original is gone, and the copy takes its place: it is opened again.
+    let token = try world.token(first)
+    let reopened = try AuthorityLife(embeddedIn: copy.store)
+    #expect(try reopened.check(token) == .otherLife)
+    #expect(try #require(reopened.floor) > SnapshotVersion(try #require(world.store.lastCommitTime)))
+  }
+
   // MARK: Versions
 
   @Test func versionsAreRaisedToTheFloor() throws {

@@ -13,6 +13,11 @@
 // to the floor before they are sent to clients. A client that has seen a later state therefore takes the
 // state of this store.
 //
+// The original may live on beside a copy, for example if a backup is opened for a look at its contents. Each
+// client that comes from the original then seems to prove another loss. A store that was set back finds out
+// once, because the floor is later than all tokens from before. So tokens begin a few lives after each
+// opening of the store. Later ones count as those of another database.
+//
 // Usable from any thread.
 
 internal import ByteStore
@@ -25,7 +30,8 @@ package final class AuthorityLife: Sendable {
   package enum TokenCheck: Sendable, Equatable {
     /// The token names a state of this store.
     case here(FeedPosition, SnapshotVersion)
-    /// The token is from another database, or claims to be.
+    /// The token is from another database, or claims to be. A copy that lives on beside this store is another
+    /// database.
     case otherDatabase
     /// The token is from an earlier life, whose later states are lost.
     case otherLife
@@ -44,7 +50,11 @@ package final class AuthorityLife: Sendable {
   /// Held while a new life begins.
   private let beginning = Locked(Turn())
 
-  private struct Turn { private let place: UInt8 = 0 }
+  private struct Turn { var livesBegunByTokens = 0 }
+
+  /// The number of lives that tokens begin after an opening of the store. More than one are needed if the
+  /// clock is behind that of the lost store.
+  static let livesBegunByTokensMax = 4
 
   /// Reads the life of a backend, and begins one if there is none, or if the backend is a restored copy.
   package init(of backend: any DocumentBackend) throws(RemoteError) {
@@ -106,7 +116,8 @@ package final class AuthorityLife: Sendable {
       .bytes(record.key)
   }
 
-  /// Checks a token that a client sent. May begin a new life, and then returns `otherLife`.
+  /// Checks a token that a client sent. May begin a new life, and then returns `otherLife`. Returns
+  /// `otherDatabase` if the token is from a copy that lives on beside this store.
   package func check(_ token: [UInt8]) throws(RemoteError) -> TokenCheck {
     guard let (token, mac) = ResumeToken.parse(token) else { return .invalid }
     let record = record.withLock { $0 }
@@ -119,7 +130,7 @@ package final class AuthorityLife: Sendable {
       return .otherLife
     }
     try begin(after: token.time, unless: record.number)
-    return .otherLife
+    return floor.map { token.time <= $0 } ?? false ? .otherLife : .otherDatabase
   }
 
   // MARK: Registration tokens
@@ -147,23 +158,30 @@ package final class AuthorityLife: Sendable {
     else {
       return .unknown
     }
-    if token.time > (try backend.lastMark()).time {
-      try begin(after: token.time, unless: record.number)
-      return .lost
-    }
-    return record.lost.contains { $0.contains(token.time) } ? .lost : .registered(token.time)
+    let isLater = token.time > (try backend.lastMark()).time
+    if isLater { try begin(after: token.time, unless: record.number) }
+    let lost = isLater ? self.record.withLock { $0.lost } : record.lost
+    if lost.contains(where: { $0.contains(token.time) }) { return .lost }
+    // The run was registered with a copy that lives on beside this store.
+    return isLater ? .unknown : .registered(token.time)
   }
 
   // MARK: Set back
 
   /// Begins a new life whose floor is later than `time`, which is a time that the store had reached before it
-  /// was set back. Does nothing if another thread has begun a new life after the one with this number.
+  /// was set back. For a token, `number` is the life in which it was checked. The call then does nothing if
+  /// another thread has begun a life since, or if tokens have begun too many.
   private func begin(
     after time: SnapshotVersion, unless number: UInt64? = nil
   ) throws(RemoteError) {
-    let isNew = try beginning.withLock { _ throws(RemoteError) in
+    let isNew = try beginning.withLock { turn throws(RemoteError) in
       let old = record.withLock { $0 }
-      guard number == nil || number == old.number else { return false }
+      if let number {
+        guard number == old.number, turn.livesBegunByTokens < Self.livesBegunByTokensMax else {
+          return false
+        }
+        turn.livesBegunByTokens += 1
+      }
       let now = SnapshotVersion(microseconds: backend.clock.wallMicroseconds())
       let through = max(now, time)
       // From here on, commits are later than `through`. Those that the store has are not later than `after`.
