@@ -633,8 +633,6 @@ struct RemoteGuide {
       }
     }
 
-    func handshake(_ token: [UInt8]) { queue.async { self.inner?.handshake(token) } }
-
     func handshake(_ token: [UInt8], runs: [RunRegistration]) {
       queue.async { self.inner?.handshake(token, runs: runs) }
     }

@@ -22,7 +22,8 @@ import Testing
     }
   }
 
-  private func commit(_ client: UInt64, mutations: Int = 1, _ check: BackendCheck? = nil, in lane: CommitLane) {
+  private func commit(_ client: UInt64, mutations: Int = 1, _ check: BackendCheck? = nil, in lane: CommitLane)
+  {
     let paths = (0..<mutations).map { DocumentPath(unchecked: ["rooms", "\(client)-\($0)"]) }
     var commit = BackendCommit(paths.map(increment), check: check)
     commit.client = CommitClient(connection: client)

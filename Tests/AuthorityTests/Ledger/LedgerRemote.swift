@@ -76,8 +76,6 @@ final class LedgerRemote: Remote {
 
     func close() { isClosed.withLock { $0 = true } }
 
-    func handshake(_ token: [UInt8]) { handshake(token, runs: []) }
-
     func handshake(_ token: [UInt8], runs: [RunRegistration]) {
       remote.scheduler.run { [self] in
         remote.state.withLock { $0.registrations.append(runs) }

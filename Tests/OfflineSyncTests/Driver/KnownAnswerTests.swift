@@ -262,7 +262,7 @@ private final class ScriptedRemote: Remote {
     /// Called with each write, and with nil for the handshake.
     let take: @Sendable (RemoteWrite?) -> Void
 
-    func handshake(_ token: [UInt8]) { take(nil) }
+    func handshake(_ token: [UInt8], runs: [RunRegistration]) { take(nil) }
     func write(_ write: RemoteWrite) { take(write) }
     func close() {}
   }

@@ -217,9 +217,9 @@ private final class NumberingRemote: Remote {
     let stream: any WriteStream
     let note: @Sendable ([UInt8]) -> Void
 
-    func handshake(_ token: [UInt8]) {
+    func handshake(_ token: [UInt8], runs: [RunRegistration]) {
       note(token)
-      stream.handshake(token)
+      stream.handshake(token, runs: runs)
     }
 
     func write(_ write: RemoteWrite) { stream.write(write) }

@@ -41,8 +41,6 @@ final class LoopbackWriteStream: WriteStream, @unchecked Sendable {
 
   // MARK: The client's side
 
-  func handshake(_ token: [UInt8]) { ask(.handshake([])) }
-
   func handshake(_ token: [UInt8], runs: [RunRegistration]) { ask(.handshake(runs)) }
 
   func write(_ write: RemoteWrite) { ask(.write(write)) }

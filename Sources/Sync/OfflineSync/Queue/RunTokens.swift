@@ -42,10 +42,11 @@ struct RunTokens: Equatable, Sendable {
     guard let newest = issued.last, let first else { return issued = issued.suffix(1) }
     // A token whose batches were all sent first under earlier tokens is never sent again.
     var through: BatchID?
-    issued = issued.dropLast().filter { earlier in
-      defer { through = earlier.through }
-      return first <= earlier.through && through.map { $0 < earlier.through } ?? true
-    } + [newest]
+    issued =
+      issued.dropLast().filter { earlier in
+        defer { through = earlier.through }
+        return first <= earlier.through && through.map { $0 < earlier.through } ?? true
+      } + [newest]
   }
 
   /// Notes that the batch may be sent from now on.

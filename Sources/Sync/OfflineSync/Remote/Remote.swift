@@ -64,19 +64,15 @@ public enum WatchStreamEvent: Sendable {
 
 /// A stream that takes batches in order and answers them in that order.
 public protocol WriteStream: Sendable {
-  /// Opens the session, with the last stream token received, or an empty one. Must be called first.
-  func handshake(_ token: [UInt8])
-  /// Opens the session, and names the runs whose batches will be sent. A remote that remembers accepted
-  /// batches answers with `registered`, and then with `handshakeComplete`. The default ignores the runs.
+  /// Opens the session, with the last stream token received, or an empty one, and names the runs whose
+  /// batches will be sent. Must be called first. A remote that remembers accepted batches answers with
+  /// `registered`, and then with `handshakeComplete`. A remote that passes batches on to an authority must
+  /// also pass the runs on, because the authority refuses batches of other runs.
   func handshake(_ token: [UInt8], runs: [RunRegistration])
   /// Sends a batch.
   func write(_ write: RemoteWrite)
   /// Closes the stream; no further events are delivered.
   func close()
-}
-
-extension WriteStream {
-  public func handshake(_ token: [UInt8], runs: [RunRegistration]) { handshake(token) }
 }
 
 /// An event of a write stream.
