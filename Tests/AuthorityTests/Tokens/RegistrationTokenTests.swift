@@ -47,7 +47,8 @@ import Testing
     let life = try AuthorityLife(embeddedIn: world.store)
     let time = try world.put("a")
     #expect(try life.check(life.registrationToken(of: name, at: time)) == .invalid)
-    #expect(try life.check(life.resumeToken(position: .start, time: time), of: name) == .unknown)
+    #expect(
+      try life.check(life.resumeToken(position: .start, time: time, life: life.number), of: name) == .unknown)
   }
 
   @Test func aRegistrationAfterTheStateOfACopyIsLost() throws {

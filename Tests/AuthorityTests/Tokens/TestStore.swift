@@ -43,7 +43,7 @@ struct TestStore {
   /// A token for a client that has all commits.
   func token(_ life: AuthorityLife) throws -> [UInt8] {
     let time = SnapshotVersion(store.lastCommitTime ?? SnapshotVersion.none.stored)
-    return life.resumeToken(position: try store.feedRange().newest, time: time)
+    return life.resumeToken(position: try store.feedRange().newest, time: time, life: life.number)
   }
 }
 

@@ -97,20 +97,23 @@ package final class LiveStream: Sendable {
     if !state.withLock({ $0.has(target) }) { live.remove(target, target.queryID) }
   }
 
-  /// Ends listening to a query. After this method returns, no delivery contains `id`, unless the query is
-  /// added again.
+  /// Ends listening to a query, as `remove` of several does.
+  package func remove(_ id: Int32) { remove([id]) }
+
+  /// Ends listening to queries. After this method returns, no delivery contains one of the ids, unless the
+  /// query is added again.
   ///
   /// If another thread runs the handler or is about to run it, this method waits until the handler has ended.
   /// The wait is limited to a few milliseconds, because the handler may itself wait for the caller of this
   /// method. If this method is called from the handler, it does not wait.
-  package func remove(_ id: Int32) {
-    let target = state.withLock { state in
-      let target = state.queries[id]?.target
-      if let target { Self.remove(target, &state) }
-      return target
+  package func remove(_ ids: [Int32]) {
+    let targets = state.withLock { state in
+      let targets = ids.compactMap { state.queries[$0]?.target }
+      for target in targets { Self.remove(target, &state) }
+      return targets
     }
-    guard let target else { return }
-    live.queries?.remove(target, target.queryID)
+    guard !targets.isEmpty else { return }
+    for target in targets { live.queries?.remove(target, target.queryID) }
     waitForHandler()
   }
 

@@ -88,8 +88,8 @@ package protocol Following: AnyObject, Sendable {
   /// Adds a query. The first snapshot that has `id` has its whole result. The call may build an index.
   func listen(_ id: Int32, to query: StructuredQuery) throws(RemoteError)
 
-  /// Removes a query. From the return on, no snapshot has `id`.
-  func remove(_ id: Int32)
+  /// Removes queries. From the return on, no snapshot has one of the ids.
+  func remove(_ ids: [Int32])
 
   /// Asks for a snapshot even if nothing has changed.
   func advance()

@@ -54,7 +54,9 @@ package final class EmbeddedBackend: DocumentBackend {
     case .now:
       return EmbeddedSnapshot(try translating { () throws(DocumentStoreError) in try store.snapshot() })
     case .at(let version):
-      try checkIsPast(version)
+      let last = store.lastCommitTime.map { SnapshotVersion($0) } ?? .none
+      guard version >= last else { return try recent.snapshot(at: version) }
+      try checkIsPast(version, last: last)
       let snapshot = EmbeddedSnapshot(
         try translating { () throws(DocumentStoreError) in try store.snapshot(through: version.stored) })
       guard version < snapshot.version else { return snapshot }
@@ -63,8 +65,7 @@ package final class EmbeddedBackend: DocumentBackend {
     }
   }
 
-  private func checkIsPast(_ version: SnapshotVersion) throws(RemoteError) {
-    let last = store.lastCommitTime.map { SnapshotVersion($0) } ?? .none
+  private func checkIsPast(_ version: SnapshotVersion, last: SnapshotVersion) throws(RemoteError) {
     guard version <= last || version.microseconds <= store.clock.wallMicroseconds() else {
       throw RemoteError(.invalidArgument, "The requested 'read_time' cannot be in the future.")
     }
@@ -131,7 +132,7 @@ private final class EmbeddedFollowing: Following {
     try translating { () throws(DocumentStoreError) in try stream.listen(id, to: query) }
   }
 
-  func remove(_ id: Int32) { stream.remove(id) }
+  func remove(_ ids: [Int32]) { stream.remove(ids) }
 
   func advance() { stream.advance() }
 

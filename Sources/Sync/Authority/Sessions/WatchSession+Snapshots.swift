@@ -17,7 +17,8 @@ extension WatchSession {
     var changes = SnapshotChanges(at: version, mayRead: mayRead)
     for (change, target) in news.changes { changes.add(change, in: target) }
     changes.forEachMessage { send($0) }
-    let token = authority.life.resumeToken(position: snapshot.position ?? .start, time: version)
+    let token = authority.life.resumeToken(
+      position: snapshot.position ?? .start, time: version, life: lifeNumber)
     let context = Resumption.Context(
       backend: authority.backend, mayRead: mayRead, position: snapshot.position, version: version,
       windows: windows(of: news.complete, through: snapshot.position))

@@ -36,12 +36,16 @@ package final class WatchSession: AuthoritySession {
   let authority: Authority
   let consumer: Consumer
   let state = Locked(State())
+  /// The life in which the session was opened. Its tokens are of that life, also if they are sent after the
+  /// next life has begun and before the session has ended.
+  let lifeNumber: UInt64
   /// Ends with the session, which it does not retain.
   private let following: any Following
 
   init(_ authority: Authority, _ consumer: Consumer) {
     self.authority = authority
     self.consumer = consumer
+    lifeNumber = authority.life.number
     let session = Weak()
     following = authority.backend.follow(enqueue: consumer.enqueue) { snapshot in
       session.value?.deliver(snapshot)
@@ -147,7 +151,7 @@ package final class WatchSession: AuthoritySession {
     put([.target(.removed, [target.id], cause: error)])
   }
 
-  private func remove(_ target: WatchedTarget) { for id in target.queryIDs { following.remove(id) } }
+  private func remove(_ target: WatchedTarget) { following.remove(target.queryIDs) }
 
   /// Puts messages into the outbox.
   private func put(_ messages: [WatchChange]) {

@@ -108,12 +108,15 @@ package final class AuthorityLife: Sendable {
 
   // MARK: Resume tokens
 
-  /// Returns a token for a client that has all commits up to `time`. `position` is the last commit of the
-  /// change feed among them, and `time` is a time of this store, not raised to the floor.
-  package func resumeToken(position: FeedPosition, time: SnapshotVersion) -> [UInt8] {
-    let record = record.withLock { $0 }
-    return ResumeToken(store: storeID, life: record.number, position: position, time: time)
-      .bytes(record.key)
+  /// The number of the present life, which is in its tokens.
+  package var number: UInt64 { record.withLock { $0.number } }
+
+  /// Returns a token for a client that has all commits up to `time` in the life with this number. `position`
+  /// is the last commit of the change feed among them, and `time` is a time of this store, not raised to the
+  /// floor.
+  package func resumeToken(position: FeedPosition, time: SnapshotVersion, life number: UInt64) -> [UInt8] {
+    let key = record.withLock { $0.key }
+    return ResumeToken(store: storeID, life: number, position: position, time: time).bytes(key)
   }
 
   /// Checks a token that a client sent. May begin a new life, and then returns `otherLife`. Returns
@@ -125,7 +128,9 @@ package final class AuthorityLife: Sendable {
       return token.store == storeID ? .invalid : .otherDatabase
     }
     if token.store == storeID, token.life == record.number {
-      if try backend.mayHaveReached(BackendMark(token.position, token.time)) { return .here(token.position, token.time) }
+      if try backend.mayHaveReached(BackendMark(token.position, token.time)) {
+        return .here(token.position, token.time)
+      }
     } else if let floor = record.floor, token.time <= floor {
       return .otherLife
     }
