@@ -72,7 +72,8 @@ import Testing
   /// answer as the document's state, so dependent writes were refused until the watch stream sent another
   /// version.
   @Test(arguments: [true, false]) func theResultOfAPatchWithADroppedOutcomeIsAssumed(isPatch: Bool) throws {
-    let server = try Authority.of(try DocumentStore.openInMemory())
+    let store = try DocumentStore.openInMemory()
+    let server = try Authority.of(store)
     let token = try server.ledger.register(RunRegistration(queue: "c/-", run: RunID(1)), as: nil)
     func write(_ batch: Int64, _ mutation: Mutation) -> RemoteWrite {
       let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(batch))
@@ -84,7 +85,7 @@ import Testing
     _ = try server.take(write(1, mutation), as: nil)
     _ = try server.take(write(2, increment(counter)), as: nil)
     let again = try #require(try server.take(write(1, mutation), as: nil))
-    let known = try #require(try server.store.document(at: counter)).updateTime
+    let known = try #require(try store.document(at: counter)).updateTime
     #expect(again.results[0].version < SnapshotVersion(known))
     #expect(again.results[0].versionBefore == again.results[0].version)
     let local = try LocalStore(
@@ -98,7 +99,8 @@ import Testing
   }
 
   @Test func rulesAreNotAppliedAgainToAnAcceptedBatch() throws {
-    let server = try Authority.of(try DocumentStore.openInMemory())
+    let store = try DocumentStore.openInMemory()
+    let server = try Authority.of(store)
     let token = try server.ledger.register(RunRegistration(queue: "c/-", run: RunID(1)), as: nil)
     func write(_ batch: Int64) -> RemoteWrite {
       let id = WriteID(queue: "c/-", run: RunID(1), batch: BatchID(batch))
@@ -108,7 +110,7 @@ import Testing
     }
     _ = try server.take(write(1), as: nil)
     _ = try server.take(write(1), as: nil)
-    #expect(try server.store.document(at: counter)?.fields["n"] == .integer(1))
+    #expect(try store.document(at: counter)?.fields["n"] == .integer(1))
     // This later write makes the remote drop the outcome of the first batch, but the remote still knows that
     // the first batch was accepted.
     _ = try server.take(write(3), as: nil)
@@ -116,6 +118,6 @@ import Testing
     #expect(again.results.map(\.transformResults) == [[.null]])
     // A batch that the client has cancelled is not accepted later.
     #expect(throws: RemoteError.self) { try server.take(write(2), as: nil) }
-    #expect(try server.store.document(at: counter)?.fields["n"] == .integer(2))
+    #expect(try store.document(at: counter)?.fields["n"] == .integer(2))
   }
 }

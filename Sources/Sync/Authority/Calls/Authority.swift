@@ -33,7 +33,8 @@ public final class Authority: Sendable {
   package let backend: any DocumentBackend
   package let life: AuthorityLife
   package let ledger: WriteLedger
-  private let embedded: DocumentStore?
+  /// The store of the authority; nil if its documents are elsewhere.
+  public let store: DocumentStore?
   private let access: Locked<AuthorityRules>
   private let sessions = SessionList()
   private let timedSessions = SessionList()
@@ -61,7 +62,7 @@ public final class Authority: Sendable {
     }
     // The feed becomes active before the first commit of the authority, so that each token names a commit.
     let backend = try EmbeddedBackend(store)
-    do throws(RemoteError) { try self.init(over: backend, store, options) } catch {
+    do throws(RemoteError) { try self.init(backend, store, options: options) } catch {
       throw DocumentStoreError(error)
     }
   }
@@ -70,24 +71,18 @@ public final class Authority: Sendable {
   /// documents of the backend.
   package convenience init(
     over backend: any DocumentBackend, options: AuthorityOptions = AuthorityOptions()
-  ) throws(RemoteError) { try self.init(over: backend, nil, options) }
+  ) throws(RemoteError) { try self.init(backend, nil, options: options) }
 
   private init(
-    over backend: any DocumentBackend, _ store: DocumentStore?, _ options: AuthorityOptions
+    _ backend: any DocumentBackend, _ store: DocumentStore?, options: AuthorityOptions
   ) throws(RemoteError) {
     let access = Locked(options.rules)
-    embedded = store
+    self.store = store
     self.access = access
     self.backend = backend
     life = try AuthorityLife(of: backend)
     ledger = try WriteLedger(of: life, options: options.ledger) { access.withLock { $0 } }
     life.observe { [sessions] in sessions.end(AuthorityLife.ended) }
-  }
-
-  /// The store of the authority. The authority must have been created with `Authority.of`.
-  public var store: DocumentStore {
-    guard let embedded else { preconditionFailure("The documents of this authority are not in a store.") }
-    return embedded
   }
 
   /// The access rules.

@@ -5,7 +5,7 @@ internal import Dispatch
 internal import DocumentStore
 internal import OfflineSync
 
-/// What a call has found out in its turn.
+/// The result of the reads of a call in its turn.
 enum LedgerStep<Value: Sendable>: Sendable {
   case finished(Value)
   /// The call has to commit before it has its value.

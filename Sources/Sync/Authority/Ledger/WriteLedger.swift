@@ -43,8 +43,8 @@ package final class WriteLedger: Sendable {
   /// Runs removals of expired runs.
   let removal = DispatchQueue(label: "dugout.authority.expiry", qos: .utility)
 
-  /// Opens the ledger of the life's backend, and removes what has expired. The rules are not applied to batches
-  /// that were accepted before.
+  /// Opens the ledger of the life's backend, and removes what has expired. The rules are not applied to
+  /// batches that were accepted before.
   package init(
     of life: AuthorityLife, options: Options = Options(),
     rules: @escaping @Sendable () -> AuthorityRules = { AuthorityRules() }

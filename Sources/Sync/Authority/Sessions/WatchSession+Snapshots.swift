@@ -34,7 +34,7 @@ extension WatchSession {
     for (target, error) in news.failures { didFail(target, RemoteError(error)) }
   }
 
-  /// What has happened since the tokens of targets, as far as the feed has it.
+  /// The changes since the tokens of targets, as far as the feed has them.
   private func windows(
     of targets: [(target: WatchedTarget, present: [StoredDocument])], through position: FeedPosition?
   ) -> [TargetID: FeedWindow] {

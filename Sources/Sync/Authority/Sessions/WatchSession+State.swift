@@ -53,7 +53,8 @@ extension WatchSession {
       return TargetID(id)
     }
 
-    /// Reserves ids for all queries of a target. Ids of ended targets are used again after 21 million targets.
+    /// Reserves ids for all queries of a target. Ids of ended targets are used again after 21 million
+    /// targets.
     private mutating func nextQueryIDs() -> Int32 {
       let count = Int32(WatchedTarget.documentsMax)
       repeat {
