@@ -60,29 +60,42 @@ import Testing
 
   // MARK: Checks
 
-  /// The check allows one increment more than a limit document says, however many run at once.
-  @Test func whatACheckHasReadHoldsAtTheCommit() throws {
+  @Test(arguments: [true, false]) func aCheckIsMadeAgainIfWhatItHasReadWasChanged(waits: Bool) throws {
+    let store = try DocumentStore.openInMemory()
+    let backend = try EmbeddedBackend(store)
+    let calls = Locked(0)
+    let commit = BackendCommit(
+      [],
+      check: BackendCheck([path]) { [path] read throws(RemoteError) in
+        guard case .integer(let count)? = try read(path)?.fields["n"] ?? .integer(0) else { return [] }
+        let isFirst = calls.withLock { calls in
+          calls += 1
+          return calls == 1
+        }
+        // Another commit comes between the decision and the commit.
+        if isFirst { _ = try? store.commit([increment(path, by: 10)]) }
+        return [.set(path, StoredMap([("n", .integer(count + 1))]))]
+      })
+    if waits {
+      _ = try backend.commit(commit)
+    } else {
+      let outcome = Locked<Result<CommitOutcome, RemoteError>?>(nil)
+      backend.commit(commit) { result in
+        outcome.withLock { $0 = result }
+        outcome.wakeAll()
+      }
+      _ = try outcome.withLock(when: { $0 != nil }) { $0 }?.get()
+    }
+    #expect(try backend.document(at: path)?.fields["n"] == .integer(11))
+    #expect(calls.withLock { $0 } == 2)
+  }
+
+  @Test func aCheckRefusesACommitWithItsOwnError() throws {
     let backend = try EmbeddedBackend(try DocumentStore.openInMemory())
-    let check = BackendCheck([path]) { [path] read throws(RemoteError) in
-      guard case .integer(let count)? = try read(path)?.fields["n"], count >= 10 else {
-        return [increment(path)]
-      }
-      throw RemoteError(.permissionDenied, "Enough.")
-    }
-    let outcomes = Locked<[RemoteError.Code?]>([])
-    for number in 0..<40 {
-      var commit = BackendCommit([], check: check)
-      commit.client = CommitClient(connection: UInt64(number % 4))
-      backend.commit(commit) { outcome in
-        let code: RemoteError.Code? = if case .failure(let error) = outcome { error.code } else { nil }
-        outcomes.withLock { $0.append(code) }
-        outcomes.wakeAll()
-      }
-    }
-    let all = outcomes.withLock(when: { $0.count == 40 }) { $0 }
-    #expect(all.filter { $0 == nil }.count == 10)
-    #expect(all.allSatisfy { [nil, .permissionDenied, .aborted].contains($0) })
-    #expect(try backend.document(at: path)?.fields["n"] == .integer(10))
+    let refusal = RemoteError(.permissionDenied, "Enough.")
+    let check = BackendCheck([]) { _ throws(RemoteError) in throw refusal }
+    #expect(throws: refusal) { try backend.commit(BackendCommit([increment(path)], check: check)) }
+    #expect(try backend.document(at: path) == nil)
   }
 
   @Test func aCheckWithoutMutationsStillRecords() throws {

@@ -68,6 +68,8 @@ import Testing
         return inside
       }
       if count > 1 { overlaps.withLock { $0 += 1 } }
+      // Long enough for another call to come in between.
+      for _ in 0..<500 { overlaps.withLock { _ in } }
       inside.withLock { $0 -= 1 }
       done.withLock { $0 += 1 }
       done.wakeAll()

@@ -35,7 +35,7 @@ extension EmbeddedBackend {
   }
 
   package func lastMark() throws(RemoteError) -> BackendMark {
-    // The time is read first, so no commit is before the time and after the position.
+    // The time is read first, so the position is not before the last commit up to the time.
     let time = store.lastCommitTime.map { SnapshotVersion($0) } ?? .none
     let range = try translating { () throws(DocumentStoreError) in try store.feedRange() }
     return BackendMark(range.newest, time)
