@@ -1,4 +1,4 @@
-// Reads the fixtures that Tests/Fixtures/wire/generate.py writes.
+// Reads the fixtures that Tests/Fixtures/Wire/generate.py writes.
 
 import Foundation
 import Harness
@@ -59,7 +59,7 @@ enum WireFixtures {
 
   private static func rows(_ file: String) throws -> [[String]] {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("Fixtures/wire")
+      .deletingLastPathComponent().appendingPathComponent("Fixtures/Wire")
     let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
     return text.utf8.split(separator: UInt8(ascii: "\n")).map { line in
       line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)

@@ -2,7 +2,7 @@
 """Generates the fixtures of FirestoreWire from the descriptors of google-cloud-firestore.
 
     python3 -m venv /tmp/wire && /tmp/wire/bin/pip install google-cloud-firestore==2.34.1
-    /tmp/wire/bin/python Tests/Fixtures/wire/generate.py
+    /tmp/wire/bin/python Tests/Fixtures/Wire/generate.py
 
 Writes two files beside this script:
 
