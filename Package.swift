@@ -278,7 +278,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "FirestoreWireTests",
-      dependencies: ["FirestoreWire", "OfflineSync", "DocumentStore", "ByteStore", "Harness"],
+      dependencies: [
+        "FirestoreWire", "OfflineSync", "DocumentStore", "ByteStore", "Harness", "CAllocations",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "FirestoreServiceTests",

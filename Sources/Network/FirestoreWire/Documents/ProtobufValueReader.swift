@@ -109,18 +109,24 @@ struct ProtobufValueReader: ~Escapable {
     case string(Range<Int>)
     case bytes(Range<Int>)
     case reference(Range<Int>)
-    /// A message in the field with this number: its parts, which are merged.
-    case message(Int32, Parts)
+    /// A message in the field with this number, whose parts are merged.
+    case message(Int32)
   }
 
   private mutating func value(_ parts: Parts, isElement: Bool, depth: Int) throws(WireError) -> StoredValue {
     var found: Content?
+    // Not in the enum, where each part would copy those before it.
+    var foundParts: Parts = []
     for part in parts {
       var reader = try ProtobufReader(bytes.extracting(part), limits: Self.limits)
       while let tag = try reader.tag() {
-        guard let content = try content(tag, &reader, in: part, after: found) else {
+        guard let content = try content(tag, &reader, in: part) else {
           try reader.skip(tag)
           continue
+        }
+        if case .message(let number) = content {
+          if case .message(number) = found {} else { foundParts.removeAll(keepingCapacity: true) }
+          try append(try range(&reader, in: part), to: &foundParts)
         }
         found = content
       }
@@ -139,14 +145,14 @@ struct ProtobufValueReader: ~Escapable {
     case .reference(let range):
       try budget.add(bytes: range.count)
       return try .reference(StoredReference(ResourceName(try text(range), as: .reference)))
-    case .message(let number, let parts):
-      return try message(number, parts, isElement: isElement, depth: depth)
+    case .message(let number): return try message(number, foundParts, isElement: isElement, depth: depth)
     }
   }
 
-  /// Reads one more field of a value; nil if the field is none of a value's, which is still to be skipped.
+  /// Reads one more field of a value. A message is left to the caller. Nil if the field is none of a value's,
+  /// which is still to be skipped.
   private func content(
-    _ tag: ProtobufTag, _ reader: inout ProtobufReader, in part: Range<Int>, after found: Content?
+    _ tag: ProtobufTag, _ reader: inout ProtobufReader, in part: Range<Int>
   ) throws(WireError) -> Content? {
     switch (tag.number, tag.type) {
     case (1, .varint): return .scalar(.boolean(try reader.varint() != 0))
@@ -158,11 +164,7 @@ struct ProtobufValueReader: ~Escapable {
     case (5, .length): return .reference(try range(&reader, in: part))
     case (17, .length): return .string(try range(&reader, in: part))
     case (18, .length): return .bytes(try range(&reader, in: part))
-    case (6, .length), (8, .length), (9, .length), (10, .length):
-      var parts: Parts = []
-      if case .message(tag.number, let earlier) = found { parts = earlier }
-      try append(try range(&reader, in: part), to: &parts)
-      return .message(tag.number, parts)
+    case (6, .length), (8, .length), (9, .length), (10, .length): return .message(tag.number)
     case (19...22, .length): throw .unsupported(Self.pipelineTypes[Int(tag.number) - 19])
     default: return nil
     }
