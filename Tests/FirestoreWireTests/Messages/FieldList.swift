@@ -113,5 +113,6 @@ struct FieldList: FieldVisitor {
   mutating func fields(_ number: Int32, _ name: String, in fields: inout StoredMap) {
     add(number, name, type: "map<string, google.firestore.v1.Value>")
   }
+  mutating func notes(of pipelineValues: inout [PipelineValue]) {}
   mutating func replaceMember(with name: String) {}
 }

@@ -189,5 +189,7 @@ extension RandomFields {
     fields = storedMap()
   }
 
+  package mutating func notes(of pipelineValues: inout [PipelineValue]) {}
+
   package mutating func replaceMember(with name: String) {}
 }

@@ -14,7 +14,7 @@ package enum DocumentFieldsReader {
 
   /// Reads the entry behind its tag, and those that follow with this tag.
   package static func read(
-    _ reader: inout ProtobufReader, entries tag: ProtobufTag
+    _ reader: inout ProtobufReader, entries tag: ProtobufTag, noting pipelineValues: inout [PipelineValue]
   ) throws(WireError) -> StoredMap {
     let documents = reader.documents
     let rest = reader.rest
@@ -26,6 +26,7 @@ package enum DocumentFieldsReader {
     }
     var trees = ProtobufValueReader(rest, documents.rules)
     let (fields, byteCount) = try trees.fields(behind: tag)
+    pipelineValues += trees.notes.values
     reader.skip(bytes: byteCount)
     return fields
   }
@@ -47,7 +48,9 @@ package enum DocumentFieldsReader {
   }
 
   /// Reads an object of JSON.
-  package static func read(_ reader: inout JSONReader) throws(WireError) -> StoredMap {
+  package static func read(
+    _ reader: inout JSONReader, noting pipelineValues: inout [PipelineValue]
+  ) throws(WireError) -> StoredMap {
     let documents = reader.documents
     var records = reader
     do throws(GivesUp) {
@@ -64,6 +67,8 @@ package enum DocumentFieldsReader {
       }
     } catch {}
     var trees = JSONValueReader(documents.rules)
-    return try trees.fields(&reader)
+    let fields = try trees.fields(&reader)
+    pipelineValues += trees.notes.values
+    return fields
   }
 }

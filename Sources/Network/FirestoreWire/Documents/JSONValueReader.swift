@@ -5,6 +5,7 @@ import DocumentStore
 
 struct JSONValueReader {
   private var budget: ValueBudget
+  private(set) var notes = PipelineNotes()
 
   init(_ rules: ValueRules) { budget = ValueBudget(rules) }
 
@@ -27,7 +28,9 @@ struct JSONValueReader {
         try budget.check(name: name)
       }
       try budget.add(bytes: name.utf8.count + 1)
+      notes.begin(field: name)
       entries.append((name, try value(&reader, isElement: false, depth: depth)))
+      notes.endField()
       key = try reader.nextKey()
     }
     return entries
@@ -84,15 +87,21 @@ struct JSONValueReader {
       return .geoPoint(try Self.geoPoint(&reader))
     case "mapValue", "map_value": return try map(&reader, isElement: isElement, depth: depth)
     case "arrayValue", "array_value": return try array(&reader, isElement: isElement, depth: depth)
-    case "fieldReferenceValue", "field_reference_value": throw .unsupported("FIELD_REFERENCE_VALUE")
-    case "functionValue", "function_value": throw .unsupported("FUNCTION_VALUE")
-    case "pipelineValue", "pipeline_value": throw .unsupported("PIPELINE_VALUE")
+    case "fieldReferenceValue", "field_reference_value": return try note("FIELD_REFERENCE_VALUE", &reader)
+    case "functionValue", "function_value": return try note("FUNCTION_VALUE", &reader)
+    case "pipelineValue", "pipeline_value": return try note("PIPELINE_VALUE", &reader)
     case "variableReferenceValue", "variable_reference_value":
-      throw .unsupported("VARIABLE_REFERENCE_VALUE")
+      return try note("VARIABLE_REFERENCE_VALUE", &reader)
     default:
       try reader.skip()
       return nil
     }
+  }
+
+  private mutating func note(_ type: String, _ reader: inout JSONReader) throws(WireError) -> StoredValue {
+    try reader.skip()
+    try notes.note(type)
+    return try scalar(.null)
   }
 
   private mutating func scalar(_ value: StoredValue) throws(WireError) -> StoredValue {
@@ -125,12 +134,14 @@ struct JSONValueReader {
     var key = try reader.beginObject()
     while let name = key {
       if name == "values", try !reader.skipsNull() {
+        notes.beginArray()
         var hasElement = try reader.beginArray()
         while hasElement {
           try reader.count()
           elements.append(try value(&reader, isElement: true, depth: depth + 1))
           hasElement = try reader.nextElement()
         }
+        notes.endArray()
       } else if name != "values" {
         try reader.skip()
       }

@@ -13,6 +13,7 @@ struct ProtobufValueReader: ~Escapable {
 
   private let bytes: RawSpan
   private var budget: ValueBudget
+  private(set) var notes = PipelineNotes()
 
   @_lifetime(copy bytes)
   init(_ bytes: RawSpan, _ rules: ValueRules) {
@@ -98,7 +99,10 @@ struct ProtobufValueReader: ~Escapable {
       try budget.check(name: name)
     }
     try budget.add(bytes: name.utf8.count + 1)
-    return (name, try self.value(value, isElement: false, depth: depth))
+    notes.begin(field: name)
+    let content = try self.value(value, isElement: false, depth: depth)
+    notes.endField()
+    return (name, content)
   }
 
   // MARK: Values
@@ -111,6 +115,8 @@ struct ProtobufValueReader: ~Escapable {
     case reference(Range<Int>)
     /// A message in the field with this number, whose parts are merged.
     case message(Int32)
+    /// A value that only pipelines have.
+    case pipeline(String)
   }
 
   private mutating func value(_ parts: Parts, isElement: Bool, depth: Int) throws(WireError) -> StoredValue {
@@ -146,6 +152,10 @@ struct ProtobufValueReader: ~Escapable {
       try budget.add(bytes: range.count)
       return try .reference(StoredReference(ResourceName(try text(range), as: .reference)))
     case .message(let number): return try message(number, foundParts, isElement: isElement, depth: depth)
+    case .pipeline(let type):
+      try budget.add(scalar: .null)
+      try notes.note(type)
+      return .null
     }
   }
 
@@ -165,7 +175,9 @@ struct ProtobufValueReader: ~Escapable {
     case (17, .length): return .string(try range(&reader, in: part))
     case (18, .length): return .bytes(try range(&reader, in: part))
     case (6, .length), (8, .length), (9, .length), (10, .length): return .message(tag.number)
-    case (19...22, .length): throw .unsupported(Self.pipelineTypes[Int(tag.number) - 19])
+    case (19...22, .length):
+      _ = try range(&reader, in: part)
+      return .pipeline(Self.pipelineTypes[Int(tag.number) - 19])
     default: return nil
     }
   }
@@ -183,7 +195,10 @@ struct ProtobufValueReader: ~Escapable {
       return try budget.value(ofMap: try entries(parts, depth: depth + 1), isElement: isElement)
     case 9:
       try budget.beginArray(depth: depth, isElement: isElement)
-      return .array(try elements(parts, depth: depth + 1))
+      notes.beginArray()
+      let elements = try elements(parts, depth: depth + 1)
+      notes.endArray()
+      return .array(elements)
     case 8:
       try budget.add(bytes: 16)
       return .geoPoint(try geoPoint(parts))

@@ -135,9 +135,6 @@ extension ValueBudget {
 
 extension WireError {
   static let unsetValue = WireError("Cannot convert firestore.v1.Value with type unset.")
-
-  /// `type` is a kind of value that only pipelines have.
-  static func unsupported(_ type: String) -> WireError { WireError("Value type is not supported: \(type).") }
 }
 
 /// Names of fields and aggregates that Firestore keeps for itself.

@@ -5,16 +5,24 @@ package import DocumentStore
 /// Reads `google.firestore.v1.Value` as a tree.
 package enum ValueReader {
   /// Reads the length and the content of a value.
-  package static func read(_ reader: inout ProtobufReader) throws(WireError) -> StoredValue {
+  package static func read(
+    _ reader: inout ProtobufReader, noting pipelineValues: inout [PipelineValue]
+  ) throws(WireError) -> StoredValue {
     let rules = reader.documents.rules.forOperands
     let span = try reader.span()
     var values = ProtobufValueReader(span, rules)
-    return try values.value()
+    let value = try values.value()
+    pipelineValues += values.notes.values
+    return value
   }
 
   /// Reads a value of JSON.
-  package static func read(_ reader: inout JSONReader) throws(WireError) -> StoredValue {
+  package static func read(
+    _ reader: inout JSONReader, noting pipelineValues: inout [PipelineValue]
+  ) throws(WireError) -> StoredValue {
     var values = JSONValueReader(reader.documents.rules.forOperands)
-    return try values.value(&reader, isElement: false, depth: 0)
+    let value = try values.value(&reader, isElement: false, depth: 0)
+    pipelineValues += values.notes.values
+    return value
   }
 }

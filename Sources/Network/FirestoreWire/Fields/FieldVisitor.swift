@@ -50,6 +50,10 @@ package protocol FieldVisitor: ~Escapable {
   /// `map<string, google.firestore.v1.Value>`. If several entries have the same name, the last one wins.
   mutating func fields(_ number: Int32, _ name: String, in fields: inout StoredMap) throws(WireError)
 
+  /// Takes note of the values of pipelines that are in the message, behind its fields. A message that does
+  /// not call it cannot have any.
+  mutating func notes(of pipelineValues: inout [PipelineValue]) throws(WireError)
+
   /// Called for a member of a `oneof` that was read while another member was set. The last member wins in
   /// protobuf; JSON must not contain two.
   mutating func replaceMember(with name: String) throws(WireError)

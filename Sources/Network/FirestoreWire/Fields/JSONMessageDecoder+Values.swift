@@ -50,7 +50,7 @@ extension JSONMessageDecoder {
     _ number: Int32, _ name: String, in value: inout StoredValue?
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
-    value = try ValueReader.read(&reader)
+    value = try ValueReader.read(&reader, noting: &pipelineValues)
     try advance()
   }
 
@@ -61,7 +61,7 @@ extension JSONMessageDecoder {
     var hasElement = try reader.beginArray()
     while hasElement {
       try reader.count()
-      values.append(try ValueReader.read(&reader))
+      values.append(try ValueReader.read(&reader, noting: &pipelineValues))
       hasElement = try reader.nextElement()
     }
     try advance()
@@ -71,7 +71,14 @@ extension JSONMessageDecoder {
     _ number: Int32, _ name: String, in fields: inout StoredMap
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
-    fields = try DocumentFieldsReader.read(&reader)
+    fields = try DocumentFieldsReader.read(&reader, noting: &pipelineValues)
     try advance()
+  }
+
+  package mutating func notes(of pipelineValues: inout [PipelineValue]) throws(WireError) {
+    guard let first = self.pipelineValues.first else { return }
+    pipelineValues += self.pipelineValues
+    self.pipelineValues = []
+    guard pipelineValues.count <= PipelineValue.countMax else { throw PipelineValue.refused(first.type) }
   }
 }

@@ -11,6 +11,8 @@ package struct JSONMessageDecoder: FieldVisitor, ~Escapable {
   private var key: String?
   /// The numbers of the fields that the current message has had.
   private var seen = FieldNumbers()
+  /// Values of pipelines that no message has taken note of.
+  var pipelineValues: [PipelineValue] = []
 
   @_lifetime(copy reader)
   init(_ reader: consuming JSONReader) { self.reader = reader }
@@ -19,6 +21,7 @@ package struct JSONMessageDecoder: FieldVisitor, ~Escapable {
   mutating func decodeAll(_ message: inout some WireMessage) throws(WireError) {
     try decode(&message)
     try reader.finish()
+    if let value = pipelineValues.first { throw PipelineValue.refused(value.type) }
   }
 
   private mutating func decode(_ message: inout some WireMessage) throws(WireError) {

@@ -204,6 +204,11 @@ package struct JSONMessageEncoder: FieldVisitor {
     try DocumentFieldsWriter.write(fields, to: &writer)
   }
 
+  /// Throws if a value is missing in the message.
+  package mutating func notes(of pipelineValues: inout [PipelineValue]) throws(WireError) {
+    if let value = pipelineValues.first { throw PipelineValue.refused(value.type) }
+  }
+
   // MARK: Choices
 
   /// Never called, because no member is read.

@@ -59,7 +59,7 @@ extension ProtobufDecoder {
     _ number: Int32, _ name: String, in value: inout StoredValue?
   ) throws(WireError) {
     while isNext(number, .length) {
-      value = try ValueReader.read(&reader)
+      value = try ValueReader.read(&reader, noting: &pipelineValues)
       try advance()
     }
   }
@@ -69,7 +69,7 @@ extension ProtobufDecoder {
   ) throws(WireError) {
     while isNext(number, .length) {
       try reader.count()
-      values.append(try ValueReader.read(&reader))
+      values.append(try ValueReader.read(&reader, noting: &pipelineValues))
       try advance()
     }
   }
@@ -78,7 +78,8 @@ extension ProtobufDecoder {
     _ number: Int32, _ name: String, in fields: inout StoredMap
   ) throws(WireError) {
     while isNext(number, .length) {
-      let new = try DocumentFieldsReader.read(&reader, entries: ProtobufTag(number, .length))
+      let new = try DocumentFieldsReader.read(
+        &reader, entries: ProtobufTag(number, .length), noting: &pipelineValues)
       if fields.isEmpty {
         fields = new
       } else {
@@ -87,5 +88,12 @@ extension ProtobufDecoder {
       }
       try advance()
     }
+  }
+
+  package mutating func notes(of pipelineValues: inout [PipelineValue]) throws(WireError) {
+    guard let first = self.pipelineValues.first else { return }
+    pipelineValues += self.pipelineValues
+    self.pipelineValues = []
+    guard pipelineValues.count <= PipelineValue.countMax else { throw PipelineValue.refused(first.type) }
   }
 }

@@ -10,13 +10,21 @@ package struct ProtobufDecoder: FieldVisitor, ~Escapable {
   var reader: ProtobufReader
   /// The tag of the field that is read next; nil at the end of the message.
   private var tag: ProtobufTag?
+  /// Values of pipelines that no message has taken note of.
+  var pipelineValues: [PipelineValue] = []
 
   @_lifetime(copy reader)
   init(_ reader: consuming ProtobufReader) { self.reader = reader }
 
+  /// Reads the fields of the outermost message.
+  mutating func decodeAll(_ message: inout some WireMessage) throws(WireError) {
+    try decode(&message)
+    if let value = pipelineValues.first { throw PipelineValue.refused(value.type) }
+  }
+
   /// Reads the fields of the current message. Fields that the message has already are replaced, or extended
   /// if they are repeated, or merged if they are messages.
-  mutating func decode(_ message: inout some WireMessage) throws(WireError) {
+  private mutating func decode(_ message: inout some WireMessage) throws(WireError) {
     tag = try reader.tag()
     while let before = tag {
       let offset = reader.offset

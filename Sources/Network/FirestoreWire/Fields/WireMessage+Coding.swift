@@ -11,7 +11,7 @@ extension WireMessage {
   package init(protobuf bytes: RawSpan, limits: WireLimits = .standard) throws(WireError) {
     self.init()
     var decoder = ProtobufDecoder(try ProtobufReader(bytes, limits: limits))
-    try decoder.decode(&self)
+    try decoder.decodeAll(&self)
   }
 
   /// Encodes as protobuf. Equal messages have equal bytes.

@@ -9,6 +9,8 @@ extension Wire {
     package var fields = StoredMap()
     package var createTime: Timestamp?
     package var updateTime: Timestamp?
+    /// The values of pipelines in the fields, where `fields` has null.
+    package var pipelineValues: [PipelineValue] = []
 
     package init() {}
 
@@ -22,6 +24,7 @@ extension Wire {
       try visitor.fields(2, "fields", in: &fields)
       try visitor.timestamp(3, "create_time", in: &createTime)
       try visitor.timestamp(4, "update_time", in: &updateTime)
+      try visitor.notes(of: &pipelineValues)
     }
   }
 

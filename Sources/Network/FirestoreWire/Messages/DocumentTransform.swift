@@ -19,6 +19,8 @@ extension Wire {
     package struct FieldTransform: WireMessage {
       package var fieldPath = ""
       package var transformType: TransformType?
+      /// The values of pipelines in the operand, which has null in their places.
+      package var pipelineValues: [PipelineValue] = []
 
       package init() {}
 
@@ -36,6 +38,7 @@ extension Wire {
         try visitor.message(
           7, "remove_all_from_array", of: &transformType, as: TransformType.removeAllFromArray
         ) { $0.removeAllFromArray }
+        try visitor.notes(of: &pipelineValues)
       }
 
       package enum TransformType: Sendable, Equatable {

@@ -60,6 +60,8 @@ extension Wire.StructuredQuery {
     package var field: FieldReference?
     package var op: Operator = .unspecified
     package var value: StoredValue?
+    /// The values of pipelines in the operand, which has null in their places.
+    package var pipelineValues: [PipelineValue] = []
 
     package init() {}
 
@@ -67,6 +69,7 @@ extension Wire.StructuredQuery {
       try visitor.message(1, "field", in: &field)
       try visitor.enumeration(2, "op", in: &op)
       try visitor.value(3, "value", in: &value)
+      try visitor.notes(of: &pipelineValues)
     }
 
     package enum Operator: Int32, WireEnum {

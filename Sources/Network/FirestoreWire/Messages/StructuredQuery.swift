@@ -90,12 +90,15 @@ extension Wire {
   package struct Cursor: WireMessage {
     package var values: [StoredValue] = []
     package var before = false
+    /// The values of pipelines in the cursor, which has null in their places.
+    package var pipelineValues: [PipelineValue] = []
 
     package init() {}
 
     package mutating func visit(_ visitor: inout (some FieldVisitor & ~Escapable)) throws(WireError) {
       try visitor.values(1, "values", in: &values)
       try visitor.bool(2, "before", in: &before)
+      try visitor.notes(of: &pipelineValues)
     }
   }
 }

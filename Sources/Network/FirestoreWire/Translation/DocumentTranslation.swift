@@ -22,7 +22,8 @@ extension DatabaseName {
 
   /// Reads an existing document.
   package func document(_ wire: Wire.Document) throws(RemoteError) -> RemoteDocument {
-    RemoteDocument(
+    try wire.checkStored()
+    return RemoteDocument(
       try path(of: wire.name), wire.fields, version: SnapshotVersion(wire.updateTime),
       createTime: SnapshotVersion(wire.createTime))
   }

@@ -44,6 +44,7 @@ struct FilterReader {
 
   private func comparison(_ filter: Wire.StructuredQuery.FieldFilter) throws(RemoteError) -> FieldFilter {
     let field = try FieldPathText.parse(filter.field)
+    if let value = filter.pipelineValues.first { throw value.refused(as: field) }
     guard let kind = filter.op.engine else { throw .invalid("Unknown FieldFilter operator.") }
     guard let operand = filter.value else {
       throw .invalid("Cannot convert firestore.v1.Value with type unset.")

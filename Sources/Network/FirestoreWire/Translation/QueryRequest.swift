@@ -82,6 +82,10 @@ extension DatabaseName {
   private func cursor(_ wire: Wire.Cursor?, _ orders: [OrderBy]) throws(RemoteError) -> Cursor? {
     guard let wire, !wire.values.isEmpty else { return nil }
     guard wire.values.count <= orders.count else { throw .invalid("Cursor has too many values.") }
+    if let value = wire.pipelineValues.first {
+      let fields = orders.map { FieldPathText.text($0.field) }.joined(separator: ", ")
+      throw RemoteError(PipelineValue.refused(value.type, field: fields))
+    }
     for (order, value) in zip(orders, wire.values) where order.field == .documentID {
       guard case .reference(let reference) = value else {
         throw .invalid("Cursor __key__ value is not a document reference.")

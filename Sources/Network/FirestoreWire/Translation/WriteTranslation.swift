@@ -36,11 +36,13 @@ extension DatabaseName {
   ) throws(RemoteError) -> Mutation {
     let path = try path(of: document.name)
     let transforms = try FieldTransform.list(write.updateTransforms)
-    guard let mask = write.updateMask else {
+    guard let wireMask = write.updateMask else {
+      try document.checkStored()
       return .set(path, document.fields, transforms: transforms, precondition: precondition)
     }
-    return .patch(
-      path, document.fields, mask: try FieldMask(mask), transforms: transforms, precondition: precondition)
+    let mask = try FieldMask(wireMask)
+    try document.checkStored(mask)
+    return .patch(path, document.fields, mask: mask, transforms: transforms, precondition: precondition)
   }
 
   private static func checkNothingElse(_ write: Wire.Write, action: String) throws(RemoteError) {
@@ -124,6 +126,7 @@ extension FieldTransform {
 
   private init(_ wire: Wire.DocumentTransform.FieldTransform) throws(RemoteError) {
     let field = try FieldPathText.parse(field: wire.fieldPath)
+    if let value = wire.pipelineValues.first { throw value.refused(as: field) }
     switch wire.transformType {
     case nil: throw .invalid("Operation type must be specified for field transformation.")
     case .setToServerValue(.unspecified):
