@@ -447,7 +447,10 @@ import Testing
           let error = result(write, on: base)
           var isExpected = false
           if case .failedPrecondition(let message) = error {
-            isExpected = message.contains("rooms/eros") && message.contains("\(time.microseconds)")
+            let stored = base?.updateTime.microseconds ?? 0
+            isExpected =
+              message == "the stored version (\(stored)) does not match the required base version "
+              + "(\(time.microseconds)): rooms/eros"
           }
           if !isExpected { wrong.append("\(write): \(error.debugDescription)") }
         }

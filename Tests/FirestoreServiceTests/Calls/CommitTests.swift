@@ -45,6 +45,21 @@ import Testing
     #expect(second.commitTime != first.commitTime)
   }
 
+  @Test func aStaleUpdateTimeIsRefusedInTheWordsOfFirestore() throws {
+    let service = try TestService()
+    let time = try service.commit([TestService.set("rooms/a", 1)]).commitTime
+    let stored = try #require(try service.store.document(at: DocumentPath(["rooms", "a"]))?.updateTime)
+    #expect(time == Wire.Timestamp(stored))
+    for (path, version) in [("rooms/a", stored.microseconds), ("rooms/b", 0)] {
+      var write = TestService.set(path, 2)
+      write.currentDocument = Wire.Precondition()
+      write.currentDocument?.conditionType = .updateTime(Wire.Timestamp(seconds: 1, nanos: 0))
+      let error = try service.error("Commit", TestService.commitRequest([write]))
+      let sentence = "the stored version (\(version)) does not match the required base version (1000000)"
+      #expect(error == RemoteError(.failedPrecondition, sentence))
+    }
+  }
+
   @Test(arguments: WireFormat.allCases)
   func aFailedPreconditionWritesNothing(_ format: WireFormat) throws {
     let service = try TestService(format)

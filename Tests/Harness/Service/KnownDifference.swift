@@ -3,7 +3,7 @@
 
 /// A kind of difference that is meant.
 package enum KnownDifference: String, CaseIterable, Sendable {
-  /// The emulator names a document in its own terms in the error of a precondition.
+  /// The emulator names a document in its own terms in the error of a precondition, or has other times there.
   case preconditionText
   /// The emulator refuses messages that it cannot decode with one sentence, and unknown fields, too.
   case undecodable, unknownField
@@ -60,10 +60,8 @@ package enum KnownDifference: String, CaseIterable, Sendable {
     let isRefusedByUsOnly = ours.status == 400 && !theirs.isError
     switch self {
     case .preconditionText:
-      return ours.status == theirs.status
-        && (Self.isPrecondition(theirs.message)
-          || theirs.body["status"]?.elements.contains { Self.isPrecondition($0["message"]?.text ?? "") }
-            ?? false)
+      let texts = [(ours.message, theirs.message)] + zip(Self.statusTexts(ours), Self.statusTexts(theirs))
+      return ours.status == theirs.status && texts.contains { Self.isPrecondition($0, $1) }
     case .undecodable:
       return ours.status == 400 && theirs.status == 400 && theirs.message == Self.undecodableText
     case .unknownField:
@@ -120,8 +118,9 @@ package enum KnownDifference: String, CaseIterable, Sendable {
 
   /// Whether a text is only known on one side, because the texts or the rules differ in a way that is meant.
   static func isText(_ message: String) -> Bool {
-    isPrecondition(message) || isAboutFieldName(message) || isMerging(message)
+    isPreconditionOfEntity(message) || isAboutFieldName(message) || isMerging(message)
       || [
+        "the stored version ",
         "The requested 'read_time' is too old", "Invalid reserved name in field path __name__",
         "Firestore does not support descending key scans",
         "This query requires an index ", "Composite filter must have at least one sub-filter",
@@ -139,10 +138,18 @@ package enum KnownDifference: String, CaseIterable, Sendable {
     message.hasPrefix("Cannot collapse mutations ") || message.hasSuffix(" an entity in the same request.")
   }
 
-  private static func isPrecondition(_ message: String) -> Bool {
-    ["no entity to update: ", "entity already exists: ", "the stored version "].contains {
-      message.hasPrefix($0)
-    }
+  private static func statusTexts(_ reply: RESTReply) -> [String] {
+    (reply.body["status"]?.elements ?? []).map { $0["message"]?.text ?? "" }
+  }
+
+  private static func isPrecondition(_ ours: String, _ theirs: String) -> Bool {
+    // Both sides have the same sentence, with their own times.
+    if theirs.hasPrefix("the stored version ") { return ours.withoutNumbers == theirs.withoutNumbers }
+    return isPreconditionOfEntity(theirs)
+  }
+
+  private static func isPreconditionOfEntity(_ message: String) -> Bool {
+    ["no entity to update: ", "entity already exists: "].contains { message.hasPrefix($0) }
   }
 
   /// Removes the parts of answers that differ in a way that is meant, and returns the kinds that it found.
