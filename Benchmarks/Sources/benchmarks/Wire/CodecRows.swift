@@ -21,10 +21,10 @@ enum CodecRows {
     let given = StoredMap(SampleDocument(2).fields.filter { !["bio", "name"].contains($0.name) }.map(entry))
     // Names that occur repeatedly get a shape, as in every store with more than a few documents.
     for _ in 0..<4 { try store.commit([.set(path, given)]) }
-    guard let fields = try store.document(at: path)?.fields else {
+    let documents = MeasuredDocuments(store)
+    guard let fields = try documents.fields(at: path) else {
       throw BenchmarkFailure("the sample document was not stored")
     }
-    let documents = MeasuredDocuments(store)
     let message = try documents.protobuf(fields, name: name)
     let text = try documents.json(fields, name: name)
     guard try documents.fields(protobuf: message) == fields, try documents.fields(json: text) == fields else {

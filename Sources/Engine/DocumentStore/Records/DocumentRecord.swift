@@ -34,6 +34,16 @@ package struct DocumentRecord: Sendable {
     }
   }
 
+  /// The document, whose fields stay encoded if they were. For callers that write the fields somewhere, or
+  /// read few of them.
+  package var encodedDocument: StoredDocument {
+    guard case .record(let record) = content,
+      let head = record.withSpans({ bytes, _ in try? RecordCodec.decodeHead(bytes) })
+    else { return document }
+    return StoredDocument(
+      path: path, createTime: head.createTime, updateTime: head.updateTime, fields: StoredMap(record))
+  }
+
   package var updateTime: StoredTimestamp {
     switch content {
     case .record(let record):

@@ -8,7 +8,8 @@ internal import OfflineSync
 extension ServedDatabase {
   /// A document as responses contain it, with the fields of a mask.
   func document(_ record: DocumentRecord, _ mask: FieldMask?) -> Wire.Document {
-    let stored = record.document
+    // Fields that stay encoded are written to the message without a tree of values.
+    let stored = record.encodedDocument
     var document = name.wire(stored, mask: mask)
     document.updateTime = Wire.Timestamp(authority.life.raised(SnapshotVersion(stored.updateTime)).stored)
     return document

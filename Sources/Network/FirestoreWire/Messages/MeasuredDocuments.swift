@@ -7,13 +7,21 @@ public import DocumentStore
 /// An interface for benchmarks; not for users, and subject to change.
 @_spi(Measure)
 public struct MeasuredDocuments: Sendable {
+  private let store: DocumentStore
   private let limits: WireLimits
 
   /// Uses the shapes of the store.
   public init(_ store: DocumentStore) {
+    self.store = store
     var limits = WireLimits()
     limits.documents = DocumentReading(encoder: store.fieldsEncoder)
     self.limits = limits
+  }
+
+  /// The fields of a stored document as a server reads them, which is without decoding them. Nil if there is
+  /// no document.
+  public func fields(at path: DocumentPath) throws -> StoredMap? {
+    try store.storedRecord(at: path)?.encodedDocument.fields
   }
 
   /// The fields of a document message.
