@@ -100,6 +100,39 @@ struct BackwardBuffer: ~Copyable {
     prepend(varint: UInt64(truncatingIfNeeded: self.count &- count))
   }
 
+  /// Prepends everything of a map's entry but the value, which was written after the buffer had `count`
+  /// bytes.
+  ///
+  ///     entry := tag size 0A nameBytes:varint name 12 valueBytes:varint value
+  @inline(__always)
+  mutating func prependEntry(_ tag: UInt32, name: RawSpan, valueSince count: Int) {
+    let (nameBytes, valueBytes) = (name.byteCount, self.count &- count)
+    let size = 4 &+ nameBytes &+ valueBytes
+    // In most entries, all numbers have one byte. Each is less than the sum.
+    guard size < 0x80, tag < 0x80 else { return prependLongEntry(tag, name: name, valueSince: count) }
+    let head = 6 &+ nameBytes
+    reserve(head)
+    start &-= head
+    let front = tag | UInt32(truncatingIfNeeded: size | 0x0A00 | nameBytes << 16) << 8
+    let back = UInt16(truncatingIfNeeded: 0x12 | valueBytes << 8)
+    unsafe base.storeBytes(of: front.littleEndian, toByteOffset: start, as: UInt32.self)
+    unsafe name.withUnsafeBytes { source in
+      if let first = source.baseAddress { unsafe memcpy(base + (start &+ 4), first, nameBytes) }
+    }
+    unsafe base.storeBytes(of: back.littleEndian, toByteOffset: start &+ 4 &+ nameBytes, as: UInt16.self)
+  }
+
+  @inline(never)
+  private mutating func prependLongEntry(_ tag: UInt32, name: RawSpan, valueSince count: Int) {
+    prependSize(since: count)
+    prepend(0x12)
+    prepend(name)
+    prepend(varint: UInt64(truncatingIfNeeded: name.byteCount))
+    prepend(0x0A)
+    prependSize(since: count)
+    prepend(varint: UInt64(tag))
+  }
+
   func withBytes<Result>(_ body: (RawSpan) -> Result) -> Result {
     unsafe body(RawSpan(_unsafeStart: base + start, byteCount: count))
   }

@@ -29,13 +29,7 @@ struct ProtobufFieldsWriter: ~Copyable {
     let isWhole = map.forEachFieldBackwards { name, value in
       let end = buffer.count
       prepend(value)
-      buffer.prependSize(since: end)
-      buffer.prepend(0x12)
-      buffer.prepend(name.bytes)
-      buffer.prepend(varint: UInt64(truncatingIfNeeded: name.bytes.byteCount))
-      buffer.prepend(0x0A)
-      buffer.prependSize(since: end)
-      buffer.prepend(varint: UInt64(tag))
+      buffer.prependEntry(tag, name: name.bytes, valueSince: end)
     }
     if !isWhole { self.isWhole = false }
   }
@@ -101,13 +95,11 @@ struct ProtobufFieldsWriter: ~Copyable {
     for (name, value) in entries.reversed() {
       let end = buffer.count
       prepend(value)
-      buffer.prependSize(since: end)
-      buffer.prepend(0x12)
-      buffer.prepend(utf8: name)
-      buffer.prepend(varint: UInt64(name.utf8.count))
-      buffer.prepend(0x0A)
-      buffer.prependSize(since: end)
-      buffer.prepend(varint: UInt64(tag))
+      var name = name
+      name.withUTF8 { name in
+        let name = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(name))
+        buffer.prependEntry(tag, name: name, valueSince: end)
+      }
     }
   }
 

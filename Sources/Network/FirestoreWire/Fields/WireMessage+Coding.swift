@@ -16,7 +16,8 @@ extension WireMessage {
 
   /// Encodes as protobuf. Equal messages have equal bytes.
   package func protobuf() throws(WireError) -> [UInt8] {
-    var encoder = ProtobufEncoder()
+    // Room for most messages, which then grow no further.
+    var encoder = ProtobufEncoder(ProtobufWriter(reservingBytes: 512))
     try encoder.encode(self)
     return encoder.bytes
   }

@@ -79,5 +79,10 @@ package struct ProtobufWriter: Sendable {
   }
 
   /// Appends bytes that are encoded already.
-  package mutating func append(encoded span: RawSpan) { bytes.append(copying: span) }
+  package mutating func append(encoded span: RawSpan) {
+    // Rebound, because an array appends the bytes of a raw buffer one by one.
+    unsafe span.withUnsafeBytes { raw in
+      unsafe raw.withMemoryRebound(to: UInt8.self) { unsafe bytes.append(contentsOf: $0) }
+    }
+  }
 }
