@@ -369,8 +369,8 @@ if Context.environment["DUGOUT_LIBFUZZER"] != nil {
       name: "libfuzzer", dependencies: ["Harness"], path: "Tests/libfuzzer", swiftSettings: strict))
 }
 
-// `DUGOUT_BAND=engine|api|layers swift test` builds one group of layers, all layers below that group, and the
-// tests of the group. Without the variable, the whole package is built.
+// `DUGOUT_BAND=engine|network|api|layers swift test` builds one group of layers, all layers below that group,
+// and the tests of the group. Without the variable, the whole package is built.
 if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
     "CLZ4", "CPortableLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
@@ -388,9 +388,9 @@ if let band = Context.environment["DUGOUT_BAND"] {
     "engine": engine + [
       "CDigestTests", "CPortableLZ4Tests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests",
     ],
+    "network": engine + ["FirestoreWireTests", "FirestoreServiceTests"],
     "api": engine + api + [
-      "OfflineSyncTests", "ObjectSyncTests", "AuthorityTests", "FirestoreWireTests", "FirestoreServiceTests",
-      "FirebaseCoreTests", "FirebaseFirestoreTests",
+      "OfflineSyncTests", "ObjectSyncTests", "AuthorityTests", "FirebaseCoreTests", "FirebaseFirestoreTests",
       "FirebaseStorageTests", "FirebaseAuthTests", "DugoutTestingTests",
     ],
     "layers": engine + api + layers
