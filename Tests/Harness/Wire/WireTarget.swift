@@ -40,8 +40,8 @@ struct WireTarget: FuzzTarget {
   }
 }
 
-/// Valid inputs of the target: several random messages of every kind, and messages that have a translation, in
-/// both encodings.
+/// Valid inputs of the target: several random messages of every kind, and messages that have a translation,
+/// in both encodings.
 struct WireSeeds {
   private(set) var inputs: [[UInt8]] = []
 
