@@ -152,6 +152,24 @@ import Testing
     let service = try TestService()
     let used = try service.begin()
     let idle = try service.begin()
+  @Test func anUpdateOfAnAbsentDocumentIsNamed() throws {
+    let service = try TestService()
+    try service.set(["rooms/a": 1])
+    for paths in [["rooms/a"], ["rooms/a", "rooms/b"], ["rooms/b"], []] {
+      let transaction = try service.begin()
+      for path in paths { _ = try service.get(path, by: .transaction(transaction)) }
+      let writes = ["rooms/a", "rooms/b"].map { path in
+        var write = TestService.set(path, 2).requiring(exists: true)
+        write.updateMask = Wire.DocumentMask()
+        write.updateMask?.fieldPaths = ["n"]
+        return write
+      }
+      #expect(
+        try service.error("Commit", TestService.commitRequest(writes, in: transaction))
+          == RemoteError(.notFound, "No document to update: \(TestService.name("rooms/b"))"))
+    }
+  }
+
     service.clock.advance(seconds: 40)
     _ = try service.get("rooms/a", by: .transaction(used))
     service.clock.advance(seconds: 20)

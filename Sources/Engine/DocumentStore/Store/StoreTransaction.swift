@@ -129,18 +129,32 @@ public final class StoreTransaction: Sendable {
   /// Adds a write. Throws `invalidArgument` if the write needs a document that the transaction read as
   /// absent, or if the transaction has ended.
   public func write(_ mutation: Mutation) throws(DocumentStoreError) {
-    try takeTurn(at: LockKey.document(mutation.path))
-    try state.withLock { state throws(DocumentStoreError) in
-      guard !state.isOver else {
-        throw .invalidArgument(
-          "A transaction object cannot be used after its update callback has been invoked.")
-      }
+    try add(mutation) { state throws(DocumentStoreError) in
       if case .patch = mutation.change, mutation.precondition == .exists(true),
         !state.reads.mayExist(mutation.path),
         !state.mutations.contains(where: { $0.path == mutation.path })
       {
         throw .invalidArgument("Can't update a document that doesn't exist.")
       }
+    }
+  }
+
+  /// Adds writes of another process. The commit checks all their preconditions, so a write that needs an
+  /// absent document ends the transaction with the path of that document.
+  package func add(_ mutations: [Mutation]) throws(DocumentStoreError) {
+    for mutation in mutations { try add(mutation) { _ in } }
+  }
+
+  private func add(
+    _ mutation: Mutation, _ check: (borrowing State) throws(DocumentStoreError) -> Void
+  ) throws(DocumentStoreError) {
+    try takeTurn(at: LockKey.document(mutation.path))
+    try state.withLock { state throws(DocumentStoreError) in
+      guard !state.isOver else {
+        throw .invalidArgument(
+          "A transaction object cannot be used after its update callback has been invoked.")
+      }
+      try check(state)
       state.mutations.append(mutation)
     }
   }

@@ -36,7 +36,7 @@ extension EmbeddedBackend {
       try translating { () throws(DocumentStoreError) in try transaction.document(at: path) }
     }
     do throws(DocumentStoreError) {
-      for mutation in mutations { try transaction.write(mutation) }
+      try transaction.add(mutations)
       if let outcome = try transaction.commit(recording: commit.recording) { return outcome }
       // Without mutations, all reads are from one snapshot and hold there.
       return try store.commit([], recording: commit.recording)

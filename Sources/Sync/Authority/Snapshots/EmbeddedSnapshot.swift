@@ -65,7 +65,7 @@ final class EmbeddedTransaction: BackendTransaction {
 
   func commit(_ mutations: [Mutation], recording: CommitRecord?) throws(RemoteError) -> CommitOutcome? {
     do throws(DocumentStoreError) {
-      for mutation in mutations { try transaction.write(mutation) }
+      try transaction.add(mutations)
       return try transaction.commit(recording: recording)
     } catch {
       transaction.end()
