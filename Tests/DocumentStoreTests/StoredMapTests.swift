@@ -1,6 +1,7 @@
 // Maps: fields sorted by the bytes of their names, without duplicates, whatever the insertion order.
 
 import DocumentStore
+import Foundation
 import Testing
 
 @Suite struct StoredMapTests {
@@ -120,6 +121,46 @@ import Testing
       if found != expected { wrong.append("round \(round): \(found) instead of \(expected)") }
     }
     #expect(wrong == [], "seed \(seed)")
+  }
+
+  @Test func selectingManyPlacesIsSelectingEach() {
+    let seed: UInt64 = 35
+    var rng = SeededRNG(seed: seed)
+    var wrong: [String] = []
+    for round in 0..<5000 {
+      let map = Self.map(&rng, depth: 0)
+      let paths = FieldMask((0..<rng.roll(12)).map { _ in rng.pick(places) }).paths
+      let expected = replacingOneByOne(StoredMap(), paths, map)
+      let found = map.selecting(paths)
+      if found != expected { wrong.append("round \(round): \(found) instead of \(expected)") }
+    }
+    #expect(wrong == [], "seed \(seed)")
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aMaskOfManyPathsIsNotReadForEachDocument() {
+    let mask = FieldMask((0..<50_000).map { field("a", String($0)) })
+    let map = StoredMap([("a", .map(StoredMap([("7", .integer(7)), ("x", .null)]))), ("b", .null)])
+    for _ in 0..<50_000 {
+      let found = map.selecting(mask.paths)
+      guard found == StoredMap([("a", .map(StoredMap([("7", .integer(7))])))]) else {
+        Issue.record("\(found)")
+        return
+      }
+    }
+  }
+
+  @Test func aPathIsFollowedNoDeeperThanTheMaps() async {
+    let deep = [StoredFieldPath(unchecked: Array(repeating: "a", count: 5000))]
+    let map = StoredMap([("a", .map(StoredMap([("a", .integer(1))])))])
+    // A recursion for each name would overflow the stack.
+    let (replaced, selected) = await withCheckedContinuation { continuation in
+      let thread = Thread {
+        continuation.resume(returning: (map.replacing(deep, from: StoredMap()), map.selecting(deep)))
+      }
+      thread.stackSize = 1 << 18
+      thread.start()
+    }
+    #expect(replaced == map && selected.isEmpty)
   }
 
   @Test func manyFieldsAreReplacedInOnePass() {

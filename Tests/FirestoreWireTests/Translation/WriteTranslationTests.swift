@@ -55,6 +55,20 @@ struct WriteTranslationTests {
     #expect(try database.mutation(Wire.Write(json: Array(json.utf8))) == expected)
   }
 
+  @Test func aPathHasAtMostTwentyNames() throws {
+    func mask(_ count: Int) throws -> FieldMask {
+      var mask = Wire.DocumentMask()
+      mask.fieldPaths = [Array(repeating: "a", count: count).joined(separator: ".")]
+      return try FieldMask(mask)
+    }
+    #expect(try mask(20).paths.first?.names.count == 20)
+    for count in [21, 750] {
+      #expect(throws: RemoteError(.invalidArgument, "paths must have at most 20 elements")) {
+        try mask(count)
+      }
+    }
+  }
+
   @Test func theNameInAMaskIsIgnored() throws {
     let json = #"{"update":{"name":"\#(Self.name)"},"updateMask":{"fieldPaths":["__name__","`a b`.c"]}}"#
     let mutation = try database.mutation(Wire.Write(json: Array(json.utf8)))

@@ -1,4 +1,4 @@
-// Reads and changes fields by path.
+// Reads, selects and changes fields by path.
 
 extension StoredMap {
   /// The value at a path; nil if the field is absent or a parent is not a map.
@@ -11,6 +11,46 @@ extension StoredMap {
       map = inner
     }
     return path.names.last.flatMap { map[$0] }
+  }
+
+  /// The fields at the paths. Maps above them have no other fields, and there is no map without one of them.
+  ///
+  /// Looks up the paths among the fields, or the fields among the paths, whichever are fewer: a request can
+  /// have any number of paths, and they are applied to many documents. `paths` must be sorted, and no path
+  /// may be a prefix of another.
+  package func selecting(_ paths: [StoredFieldPath]) -> StoredMap { selecting(paths[...], below: 0) }
+
+  private func selecting(_ paths: ArraySlice<StoredFieldPath>, below depth: Int) -> StoredMap {
+    var result: [Entry] = []
+    func add(_ name: String, _ value: StoredValue, at group: ArraySlice<StoredFieldPath>) {
+      if let selected = Self.selected(group, below: depth + 1, in: value) { result.append((name, selected)) }
+    }
+    var rest = paths
+    if paths.count <= count {
+      while let name = rest.first?.names[depth] {
+        let group = rest.prefix { $0.names[depth].isSameUTF8(as: name) }
+        rest = rest[group.endIndex...]
+        if let value = self[name] { add(name, value, at: group) }
+      }
+    } else {
+      for (name, value) in entries {
+        rest = rest[rest.end { $0.names[depth].precedesInUTF8(name) }...]
+        let group = rest[..<rest.end { !name.precedesInUTF8($0.names[depth]) }]
+        rest = rest[group.endIndex...]
+        if !group.isEmpty { add(name, value, at: group) }
+      }
+    }
+    return StoredMap(sorted: result)
+  }
+
+  /// The parts of a value at the paths, all of which share their first `depth` names.
+  private static func selected(
+    _ paths: ArraySlice<StoredFieldPath>, below depth: Int, in value: StoredValue
+  ) -> StoredValue? {
+    if paths.first?.names.count == depth { return value }
+    guard case .map(let map) = value else { return nil }
+    let inner = map.selecting(paths, below: depth)
+    return inner.isEmpty ? nil : .map(inner)
   }
 
   /// Copies the field at each path from `source`: sets the field, or removes it if `source` lacks it.
@@ -30,7 +70,7 @@ extension StoredMap {
     // Encoded fields are decoded once.
     let entries = entries
     var result: [Entry] = []
-    result.reserveCapacity(entries.count + paths.count)
+    result.reserveCapacity(entries.count)
     var kept = entries[...]
     var rest = paths
     while let name = rest.first?.names[depth] {
@@ -57,7 +97,22 @@ extension StoredMap {
     var inner: StoredMap?
     if case .map(let map) = source { inner = map }
     if case .map(let map) = value { return .map(map.replacing(paths, below: depth, from: inner)) }
+    // Nothing is created from a source that ends here. A path can be much deeper than any map.
+    guard let inner else { return value }
     let created = StoredMap().replacing(paths, below: depth, from: inner)
     return created.isEmpty ? value : .map(created)
+  }
+}
+
+extension ArraySlice {
+  /// The end of the elements that satisfy a condition. They are at the beginning of the slice.
+  fileprivate func end(where condition: (Element) -> Bool) -> Int {
+    var low = startIndex
+    var high = endIndex
+    while low < high {
+      let middle = low + (high - low) / 2
+      if condition(self[middle]) { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 }

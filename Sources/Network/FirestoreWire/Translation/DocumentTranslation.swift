@@ -33,7 +33,7 @@ extension StoredMap {
   /// The fields in a mask; nil for all fields.
   package func projected(_ mask: FieldMask?) -> StoredMap {
     guard let mask else { return self }
-    return mask.isEmpty ? StoredMap() : StoredMap().replacing(mask.paths, from: self)
+    return selecting(mask.paths)
   }
 }
 

@@ -5,6 +5,9 @@ package import OfflineSync
 
 /// Parses and prints paths of fields as they stand in messages.
 enum FieldPathText {
+  /// The maximum number of names in a path.
+  private static let namesMax = 20
+
   static func text(_ path: StoredFieldPath) -> String { path.canonical }
 
   /// Parses a path. `__name__` stands for the name of the document.
@@ -16,6 +19,9 @@ enum FieldPathText {
     let path: StoredFieldPath
     do throws(FieldPathError) { path = try StoredFieldPath(canonical: text) } catch { throw invalid(text) }
     guard path != .documentID else { return path }
+    guard path.names.count <= namesMax else {
+      throw .invalid("paths must have at most \(namesMax) elements")
+    }
     for name in path.names where ReservedName.isReserved(name) {
       throw .invalid("Invalid reserved name in field path \(name)")
     }

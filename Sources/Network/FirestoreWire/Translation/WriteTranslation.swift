@@ -67,8 +67,7 @@ extension DatabaseName {
       write.operation = .update(Wire.Document(name: name, fields: fields))
     case .patch(let fields, let mask, _):
       // Fields that the mask does not list are not part of the write.
-      let listed = StoredMap().replacing(mask.paths, from: fields)
-      write.operation = .update(Wire.Document(name: name, fields: listed))
+      write.operation = .update(Wire.Document(name: name, fields: fields.selecting(mask.paths)))
       write.updateMask = mask.wire
     case .delete: write.operation = .delete(name)
     case .verify: write.operation = .verify(name)
