@@ -38,7 +38,7 @@ public final class FirestoreService: Sendable {
     for (name, authority) in databases { named[try DatabaseName(name)] = authority }
     self.init(options: options) { [named] name throws(RemoteError) in
       guard let authority = named[name] else {
-        throw RemoteError(.notFound, "The database \(name.text) does not exist.")
+        throw RemoteError(.notFound, "The database \(shortened(name.text)) does not exist.")
       }
       return authority
     }

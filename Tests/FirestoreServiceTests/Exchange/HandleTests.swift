@@ -1,9 +1,11 @@
 // Methods, executors and bytes of any kind.
 
+import Authority
 import ByteStore
 import DocumentStore
 import FirestoreService
 import FirestoreWire
+import Foundation
 import Harness
 import OfflineSync
 import Testing
@@ -91,6 +93,36 @@ import Testing
         == RemoteError(.notFound, "The database projects/p/databases/other does not exist."))
     request.database = "projects"
     #expect(try service.error("BeginTransaction", request)?.code == .invalidArgument)
+  }
+
+  @Test func anErrorFitsIntoTheHeadersOfAnAnswer() throws {
+    let service = try TestService(.json)
+    let long = "e" + String(repeating: "\u{301}", count: 100_000)
+    let parent = #""parent":"\#(TestService.documents)""#
+    for (method, request) in [
+      (long, "{}"), ("BeginTransaction", #"{"database":"projects/\#(long)/databases/d"}"#),
+      ("BeginTransaction", #"{"database":"\#(long)"}"#),
+      ("ListDocuments", #"{\#(parent),"collectionId":"c","orderBy":"\#(long)"}"#),
+      ("ListDocuments", #"{\#(parent),"collectionId":"c","mask":{"fieldPaths":["-\#(long.prefix(1))"]}}"#),
+      ("CreateDocument", #"{\#(parent),"collectionId":"/\#(long)"}"#),
+      ("CreateDocument", #"{\#(parent),"collectionId":"c","documentId":"/\#(long)"}"#),
+      ("RunQuery", #"{\#(parent),"structuredQuery":{"orderBy":[{"direction":"\#(long)"}]}}"#),
+    ] {
+      let error = try #require(end(service, method, [Array(request.utf8)]))
+      #expect(error.message.utf8.count <= 500, "\(method): \(error.message.utf8.count) bytes")
+    }
+  }
+
+  @Test func anErrorOfAnyTextIsCut() throws {
+    let service = FirestoreService { _ throws(RemoteError) in
+      throw RemoteError(.notFound, String(repeating: "é", count: 100_000))
+    }
+    let events = ServiceEvents()
+    let call = service.handle("BeginTransaction", metadata: CallMetadata(), format: .json) { events.add($0) }
+    call.send(Array(#"{"database":"\#(TestService.database)"}"#.utf8))
+    guard case .ended(let error?)? = events.all.last else { throw RemoteError(.internal, "no error") }
+    #expect(error.code == .notFound && error.message.hasSuffix("éé…"))
+    #expect((4090...4096).contains(error.message.utf8.count))
   }
 
   @Test(arguments: WireFormat.allCases)

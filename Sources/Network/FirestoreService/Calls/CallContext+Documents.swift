@@ -11,7 +11,7 @@ extension ServedDatabase {
     let document = try name.parent(of: parent)
     guard !id.utf8.contains(UInt8(ascii: "/")) else {
       throw RemoteError(
-        .invalidArgument, "Collection id \"\(id.prefix(200))\" is invalid because it contains \"/\".")
+        .invalidArgument, "Collection id \"\(shortened(id))\" is invalid because it contains \"/\".")
     }
     // A document in the collection has a valid name if the collection has.
     let path = try name.path(of: "\(name.name(ofParent: document))/\(id)/a")
@@ -33,7 +33,7 @@ extension CallContext {
     }
     guard !id.utf8.contains(UInt8(ascii: "/")) else {
       throw RemoteError(
-        .invalidArgument, "Resource id \"\(id.prefix(200))\" is invalid because it contains \"/\".")
+        .invalidArgument, "Resource id \"\(shortened(id))\" is invalid because it contains \"/\".")
     }
     var write = Wire.Write()
     var document = request.document ?? Wire.Document()

@@ -29,9 +29,15 @@ final class Responder: Sendable {
   }
 
   /// Ends the call. Does nothing if it is over.
+  /// The maximum size of a message of an error. It travels in the headers of an answer, where each byte may
+  /// take three.
+  static let errorBytesMax = 4096
+
   func end(_ error: RemoteError? = nil) {
     let wasOver = cancel()
-    if !wasOver { respond(.ended(error)) }
+    guard !wasOver else { return }
+    respond(
+      .ended(error.map { RemoteError($0.code, shortened($0.message, bytesMax: Self.errorBytesMax)) }))
   }
 
   /// Stops all events. Returns whether the call was over.

@@ -79,7 +79,7 @@ struct RESTFields {
   }
 
   private static func invalid(_ name: String, _ value: String) -> RemoteError {
-    RemoteError(.invalidArgument, "The parameter \(name) has the value \"\(value.prefix(100))\".")
+    RemoteError(.invalidArgument, "The parameter \(name) has the value \"\(shortened(value))\".")
   }
 
   // MARK: JSON

@@ -145,6 +145,3 @@ enum ReservedName {
     return name.utf8.starts(with: underscores) && name.utf8.suffix(2).elementsEqual(underscores)
   }
 }
-
-/// Text from outside for an error message, which it must not fill.
-func shortened(_ text: String) -> String { text.utf8.count <= 300 ? text : "\(text.prefix(200))…" }

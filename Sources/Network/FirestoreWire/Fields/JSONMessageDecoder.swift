@@ -140,7 +140,7 @@ package struct JSONMessageDecoder: FieldVisitor, ~Escapable {
     guard try reader.kind() == .string else { return Case(rawValue: try reader.int32()) ?? .unspecified }
     let text = try reader.string()
     guard let match = zip(Case.allCases, Case.names).first(where: { $0.1 == text }) else {
-      throw WireError("The field \(name) has no value '\(text)'.")
+      throw WireError("The field \(name) has no value '\(shortened(text))'.")
     }
     return match.0
   }
