@@ -104,7 +104,11 @@ import Testing
     #expect(
       try service.error("ListDocuments", list("rooms", pageSize: -1))
         == RemoteError(.invalidArgument, "Page size must be nonnegative."))
-    for order in ["n up", ",", "n,", "n-m", " n  desc,m", "n ASC "] {
+    for order in [
+      "n up", ",", "n,", "n, ", "n-m", " n  desc,m", "n ASC ", "n desc asc", "n asc desc,m", "``", "`n`m",
+      "a..b",
+      " ",
+    ] {
       var request = list("rooms")
       request.orderBy = order
       #expect(
@@ -113,6 +117,48 @@ import Testing
     }
     #expect(try service.error("ListDocuments", list("a/b"))?.code == .invalidArgument)
     #expect(try service.error("ListDocuments", list(""))?.code == .unimplemented)
+  }
+
+  @Test(arguments: ["n  DESC , n2", "n\tdesc,__name__", "n Desc,`a,b` asc", "n desc,\n m"])
+  func spacesSurroundThePartsOfAnOrder(_ order: String) throws {
+    let service = try TestService()
+    for (id, number) in [("a", Int64(1)), ("b", 2)] {
+      let fields = ["n", "n2", "a,b", "m"].map { ($0, StoredValue.integer(number)) }
+      try service.commit([TestService.set("rooms/\(id)", fields)])
+    }
+    var request = list("rooms", pageSize: 1)
+    request.orderBy = order
+    #expect(try pages(service, request) == [["b"], ["a"]])
+  }
+
+  @Test(arguments: [
+    ("__a__", "Invalid reserved name in field path __a__"),
+    ("n,a.__id7__ desc", "Invalid reserved name in field path __id7__"),
+    (String(repeating: "a", count: 1501), "property path is longer than 1500 bytes."),
+    ("n,m,n desc", "order by clause cannot contain duplicate fields n"),
+    ("__name__,n", "order by clause cannot contain more fields after the key"),
+    (
+      (0...100).map { "a\($0)" }.joined(separator: ","),
+      "The query may not have more than 100 filters + sort orders + ancestor total. Currently there are 0 "
+        + "filters, 101 sort orders, and no ancestor filter."
+    ),
+  ])
+  func theOrderOfAListIsOneOfAQuery(_ order: String, _ message: String) throws {
+    let service = try TestService()
+    var request = list("rooms")
+    request.orderBy = order
+    #expect(try service.error("ListDocuments", request) == RemoteError(.invalidArgument, message))
+  }
+
+  @Test func aLongOrderIsRefusedBeforeItIsRead() throws {
+    let service = try TestService()
+    var request = list("rooms", below: "users/a")
+    request.orderBy = (0..<50_000).map { "a\($0)" }.joined(separator: ",") + ",`x,y`"
+    let error = RemoteError(
+      .invalidArgument,
+      "The query may not have more than 100 filters + sort orders + ancestor total. Currently there are 0 "
+        + "filters, 50001 sort orders, and 2 names of ancestors.")
+    #expect(try service.error("ListDocuments", request) == error)
   }
 
   @Test func aListIsReadInATransaction() throws {

@@ -81,7 +81,9 @@ import Testing
       let order: Wire.StructuredQuery.Order = try read(#"{"direction": \#(text)}"#)
       #expect(order.direction == .descending)
     }
-    #expect(try read(#"{"direction": 77}"#) == Wire.StructuredQuery.Order())
+    let unknown: Wire.StructuredQuery.Order = try read(#"{"direction": 77}"#)
+    #expect(unknown.direction == .unrecognized)
+    #expect(try read(#"{"op": 77}"#) == Wire.StructuredQuery.FieldFilter())
     for text in [#""descending""#, #""""#, #""2""#, "true", "2147483648"] {
       #expect(throws: WireError.self) { try read(#"{"direction": \#(text)}"#) as Wire.StructuredQuery.Order }
     }

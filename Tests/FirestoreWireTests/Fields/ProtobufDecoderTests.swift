@@ -75,7 +75,9 @@ import Testing
 
   @Test func unknownCasesAreUnspecified() throws {
     #expect(try Wire.StructuredQuery.Order(protobuf: [2 << 3, 2]).direction == .descending)
-    #expect(try Wire.StructuredQuery.Order(protobuf: [2 << 3, 77]).direction == .unspecified)
+    // Without a direction, the order ascends. An unknown direction must not.
+    #expect(try Wire.StructuredQuery.Order(protobuf: [2 << 3, 77]).direction == .unrecognized)
+    #expect(try Wire.StructuredQuery.FieldFilter(protobuf: [2 << 3, 77]).op == .unspecified)
     // The numbers of UnaryFilter.Operator have a gap.
     #expect(try Wire.StructuredQuery.UnaryFilter(protobuf: [1 << 3, 1]).op == .unspecified)
   }

@@ -236,6 +236,32 @@ struct QueryTranslationTests {
     }
   }
 
+  @Test func anUnknownDirectionIsRefused() throws {
+    for (direction, isValid) in [("0", true), ("1", true), ("2", true), ("3", false), ("7", false)] {
+      let json = Self.ordered(#"{"field":{"fieldPath":"n"},"direction":\#(direction)}"#)
+      let wire = try Wire.StructuredQuery(json: Array(json.utf8))
+      let read = try Wire.StructuredQuery(protobuf: try wire.protobuf())
+      for wire in [wire, read] {
+        let query = Result { try database.query(wire, parent: database.documentsName) }
+        guard !isValid else {
+          #expect(throws: Never.self) { try query.get() }
+          continue
+        }
+        #expect(throws: RemoteError(.invalidArgument, "Unrecognized ordering.")) { try query.get() }
+      }
+    }
+  }
+
+  @Test func ordersAreCountedBeforeTheyAreRead() throws {
+    var wire = query()
+    wire.orderBy = (0...100).map { order("-\($0)") }
+    let error = RemoteError(
+      .invalidArgument,
+      "The query may not have more than 100 filters + sort orders + ancestor total. Currently there are 0 "
+        + "filters, 101 sort orders, and no ancestor filter.")
+    #expect(throws: error) { try database.query(wire, parent: database.documentsName) }
+  }
+
   @Test func whatTheEngineLacksIsUnimplemented() throws {
     for json in [
       #"{}"#, #"{"from":[{"allDescendants":true}]}"#, #"{"from":[{"collectionId":"c"}],"findNearest":{}}"#,

@@ -23,10 +23,10 @@ extension CallContext {
       throw RemoteError(
         .unimplemented, "A list of the documents of all collections is not supported. Name a collection.")
     }
+    let collection = try database.collection(request.collectionId, below: request.parent)
     let list = DocumentList(
-      database: database,
-      collection: try database.collection(request.collectionId, below: request.parent),
-      orders: try ListOrder.parse(request.orderBy), mask: try FieldMask(of: request.mask),
+      database: database, collection: collection,
+      orders: try ListOrder.parse(request.orderBy, of: collection), mask: try FieldMask(of: request.mask),
       count: options.pageCount(request.pageSize, standard: Self.documentsStandard))
     try database.authority.checkRead(try list.query(after: nil, count: nil), as: user)
     let number = PageToken.list([

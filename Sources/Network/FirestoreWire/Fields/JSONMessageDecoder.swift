@@ -135,9 +135,9 @@ package struct JSONMessageDecoder: FieldVisitor, ~Escapable {
     return bytes
   }
 
-  /// Reads the name or the number of a case. Unknown numbers are `unspecified`, unknown names are refused.
+  /// Reads the name or the number of a case. Unknown numbers are `unknownNumber`, unknown names are refused.
   private mutating func enumCase<Case: WireEnum>(_ name: String) throws(WireError) -> Case {
-    guard try reader.kind() == .string else { return Case(rawValue: try reader.int32()) ?? .unspecified }
+    guard try reader.kind() == .string else { return Case(rawValue: try reader.int32()) ?? .unknownNumber }
     let text = try reader.string()
     guard let match = zip(Case.allCases, Case.names).first(where: { $0.1 == text }) else {
       throw WireError("The field \(name) has no value '\(shortened(text))'.")

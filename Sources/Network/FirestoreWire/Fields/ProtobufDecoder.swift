@@ -109,7 +109,7 @@ package struct ProtobufDecoder: FieldVisitor, ~Escapable {
   }
 
   private static func enumCase<Case: WireEnum>(_ bits: UInt64) -> Case {
-    Case(rawValue: Int32(truncatingIfNeeded: bits)) ?? .unspecified
+    Case(rawValue: Int32(truncatingIfNeeded: bits)) ?? .unknownNumber
   }
 
   /// The last number of the fields that follow; nil if the next field is another one.

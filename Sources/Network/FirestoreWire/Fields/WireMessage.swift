@@ -35,10 +35,17 @@ extension WireMessage {
   }
 }
 
-/// An enum of the protocol. Unknown numbers are decoded as `unspecified`, the case with the number 0.
+/// An enum of the protocol.
 package protocol WireEnum: RawRepresentable<Int32>, CaseIterable, Sendable, Equatable {
   /// The names in the protocol, in the order of `allCases`.
   static var names: [String] { get }
   /// The case with the number 0.
   static var unspecified: Self { get }
+  /// The case for unknown numbers. This is `unspecified`, unless that case has a meaning of its own, which an
+  /// unknown number must not get.
+  static var unknownNumber: Self { get }
+}
+
+extension WireEnum {
+  package static var unknownNumber: Self { unspecified }
 }

@@ -31,7 +31,10 @@ extension Wire {
 
     package enum Direction: Int32, WireEnum {
       case unspecified = 0, ascending, descending
+      case unrecognized = -1
 
+      package static var unknownNumber: Self { .unrecognized }
+      package static let allCases: [Direction] = [.unspecified, .ascending, .descending]
       package static let names = [
         "DIRECTION_UNSPECIFIED", "ASCENDING", "DESCENDING",
       ]

@@ -28,9 +28,10 @@ extension DatabaseName {
       throw RemoteError(.unimplemented, "Searches for the nearest vectors are not supported.")
     }
     var parts = QueryParts(try scope(of: wire.from, in: parent))
-    parts.orders = try OrderBy.orders(wire.orderBy)
-    try QueryRules.check(
-      parts.scope, filters: wire.where?.fieldFilterCount ?? 0, orders: parts.orders)
+    var orders = try OrderReader(
+      parts.scope, filters: wire.where?.fieldFilterCount ?? 0, orders: wire.orderBy.count)
+    for order in wire.orderBy { try orders.add(order) }
+    parts.orders = orders.orders
     var filters: [FilterTree] = []
     if let filter = wire.where { filters.append(try FilterReader(database: self).tree(filter)) }
     if let filter = FilterTree.all(filters).simplified { try QueryRules.check(filter) }
@@ -158,23 +159,6 @@ extension DatabaseName {
 // MARK: - Orders and masks
 
 extension OrderBy {
-  fileprivate static func orders(_ wire: [Wire.StructuredQuery.Order]) throws(RemoteError) -> [OrderBy] {
-    var orders: [OrderBy] = []
-    // A set, because the number of orders is not limited yet.
-    var fields: Set<StoredFieldPath> = []
-    for order in wire {
-      let field = try FieldPathText.parse(order.field)
-      guard orders.last?.field != .documentID else {
-        throw .invalid("order by clause cannot contain more fields after the key")
-      }
-      guard fields.insert(field).inserted else {
-        throw .invalid("order by clause cannot contain duplicate fields \(field)")
-      }
-      orders.append(OrderBy(field, order.direction == .descending ? .descending : .ascending))
-    }
-    return orders
-  }
-
   fileprivate var wire: Wire.StructuredQuery.Order {
     var wire = Wire.StructuredQuery.Order()
     wire.field = FieldPathText.reference(field)

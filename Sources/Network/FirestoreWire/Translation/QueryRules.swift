@@ -57,14 +57,14 @@ enum QueryRules {
 
   /// Checks the total number of parts, before anything is computed from them.
   static func check(
-    _ scope: StructuredQuery.Scope, filters: Int, orders: [OrderBy]
+    _ scope: StructuredQuery.Scope, filters: Int, orders: Int
   ) throws(RemoteError) {
     var ancestors = 0
     if case .collection(let path) = scope { ancestors = path.segments.count - 1 }
-    guard filters + orders.count + ancestors > limits.partsMax else { return }
+    guard filters + orders + ancestors > limits.partsMax else { return }
     throw .invalid(
       "The query may not have more than \(limits.partsMax) filters + sort orders + ancestor total. Currently "
-        + "there are \(filters) filters, \(orders.count) sort orders, and "
+        + "there are \(filters) filters, \(orders) sort orders, and "
         + (ancestors == 0 ? "no ancestor filter." : "\(ancestors) names of ancestors."))
   }
 
