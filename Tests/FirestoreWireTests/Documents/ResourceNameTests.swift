@@ -1,6 +1,7 @@
 // Names of documents are parsed, and refused with the place of the error.
 
 import DocumentStore
+import OfflineSync
 import Testing
 
 @testable import FirestoreWire
@@ -51,9 +52,38 @@ struct ResourceNameTests {
     #expect(throws: WireError("The key path element name is longer than 1500 bytes.")) {
       try ResourceName("\(Self.root)/a/\(String(repeating: "x", count: 1501))", as: .document)
     }
-    #expect(throws: WireError("Key path is too long. Cannot exceed 100 elements.")) {
-      try ResourceName(Self.root + String(repeating: "/x", count: 202), as: .document)
+    let long = Self.root + String(repeating: "/x", count: 202)
+    // The rest of the name is not looked at.
+    for name in [long, "\(long)/__x__", "\(long)//x", long + String(repeating: "/x", count: 5_000_000)] {
+      #expect(throws: WireError("Key path is too long. Cannot exceed 100 elements.")) {
+        try ResourceName(name, as: .document)
+      }
     }
+    #expect(throws: Never.self) {
+      try ResourceName(Self.root + String(repeating: "/x", count: 200), as: .document)
+    }
+  }
+
+  @Test func namesAreComparedByBytes() throws {
+    let names = ["\u{E9}", "e\u{301}"]
+    #expect(names[0] == names[1])
+    for place in [
+      "projects/%/databases/d/documents/a/b", "projects/p/databases/%/documents/a/b",
+      "projects/p/databases/d/documents/%/b", "projects/p/databases/d/documents/a/%",
+    ] {
+      let parsed = try names.map {
+        try ResourceName(place.replacing("%", with: $0), as: .document)
+      }
+      #expect(parsed[0] != parsed[1] && Set(parsed).count == 2)
+      #expect(Set(parsed + parsed).count == 2)
+    }
+    let databases = try [
+      "p/databases/\u{E9}", "p/databases/e\u{301}", "\u{E9}/databases/d",
+      "e\u{301}/databases/d",
+    ].map { try DatabaseName("projects/\($0)") }
+    #expect(Set(databases).count == 4)
+    #expect(throws: RemoteError.self) { try databases[0].path(of: "\(databases[1].documentsName)/a/b") }
+    #expect(try databases[0].path(of: "\(databases[0].documentsName)/a/b").id == "b")
   }
 
   @Test func numericIDsAndUnderscoresAreNames() throws {

@@ -120,6 +120,24 @@ struct QueryTranslationTests {
     #expect(read.answer(from: documents).map(\.path.id) == ["3", "2"])
   }
 
+  @Test(arguments: ["__id7__", "__id-7__", "__id9223372036854775807__", "x", "\u{0}", "__id07__x"])
+  func aGroupBelowAnyIdHasOnlyItsDescendants(id: String) throws {
+    var wire = query()
+    wire.from[0].allDescendants = true
+    let ids = [
+      "__id-9__", "__id-7__", "__id-6__", "__id7__", "__id8__", "__id9223372036854775807__", "\u{0}",
+      "\u{0}\u{0}", "A", "__id07__x", "x", "x\u{0}", "y",
+    ]
+    let time = try #require(StoredTimestamp(microseconds: 0))
+    let documents = ids.map {
+      StoredDocument(
+        path: DocumentPath(unchecked: ["a", $0, "c", $0]), createTime: time, updateTime: time,
+        fields: StoredMap())
+    }
+    let read = try database.query(wire, parent: "\(database.documentsName)/a/\(id)").query
+    #expect(read.answer(from: documents).map(\.path.id) == [id])
+  }
+
   // MARK: Rules
 
   private static let documents = "projects/p/databases/(default)/documents"

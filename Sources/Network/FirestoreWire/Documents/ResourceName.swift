@@ -5,7 +5,8 @@
 
 import DocumentStore
 
-/// The full name of a document or of a collection's parent, split into its parts.
+/// The full name of a document or of a collection's parent, split into its parts. Names are compared by their
+/// UTF-8 bytes.
 package struct ResourceName: Hashable, Sendable {
   package var projectID: String
   package var databaseID: String
@@ -46,6 +47,7 @@ package struct ResourceName: Hashable, Sendable {
       segments.append(try reader.checkedID("collection"))
       try reader.slash()
       segments.append(try reader.checkedID("resource"))
+      guard segments.count <= PathError.segmentsMax else { throw Self.tooLong }
     } while !reader.isAtEnd
     do throws(PathError) { try DocumentPath(unchecked: segments).check() } catch {
       throw Self.error(error, segments)
@@ -68,10 +70,16 @@ package struct ResourceName: Hashable, Sendable {
     (["projects", projectID, "databases", databaseID, "documents"] + segments).joined(separator: "/")
   }
 
+  package static func == (left: Self, right: Self) -> Bool { left.ids.areSameUTF8(as: right.ids) }
+
+  package func hash(into hasher: inout Hasher) { ids.hashUTF8(into: &hasher) }
+
+  private var ids: [String] { [projectID, databaseID] + segments }
+
+  private static let tooLong = WireError(
+    "Key path is too long. Cannot exceed \(PathError.segmentsMax / 2) elements.")
+
   private static func error(_ error: PathError, _ segments: [String]) -> WireError {
-    if segments.count > PathError.segmentsMax {
-      return WireError("Key path is too long. Cannot exceed \(PathError.segmentsMax / 2) elements.")
-    }
     guard segments.allSatisfy({ $0.utf8.count <= PathError.nameBytesMax }) else {
       return WireError("The key path element name is longer than \(PathError.nameBytesMax) bytes.")
     }

@@ -3,7 +3,7 @@
 package import DocumentStore
 package import OfflineSync
 
-/// A database on the wire: `projects/P/databases/D`.
+/// A database on the wire: `projects/P/databases/D`. Names are compared by their UTF-8 bytes.
 package struct DatabaseName: Hashable, Sendable {
   package var projectID: String
   package var databaseID: String
@@ -18,6 +18,12 @@ package struct DatabaseName: Hashable, Sendable {
     let parsed = try Self.parsed(name, as: .database)
     self.init(projectID: parsed.projectID, databaseID: parsed.databaseID)
   }
+
+  package static func == (left: Self, right: Self) -> Bool {
+    left.projectID.isSameUTF8(as: right.projectID) && left.databaseID.isSameUTF8(as: right.databaseID)
+  }
+
+  package func hash(into hasher: inout Hasher) { [projectID, databaseID].hashUTF8(into: &hasher) }
 
   package var text: String { "projects/\(projectID)/databases/\(databaseID)" }
 
@@ -60,7 +66,7 @@ package struct DatabaseName: Hashable, Sendable {
   }
 
   func contains(_ reference: StoredReference) -> Bool {
-    reference.projectID == projectID && reference.databaseID == databaseID
+    DatabaseName(projectID: reference.projectID, databaseID: reference.databaseID) == self
   }
 
   // MARK: Errors
@@ -73,7 +79,7 @@ package struct DatabaseName: Hashable, Sendable {
   }
 
   private func check(_ name: ResourceName) throws(RemoteError) {
-    guard name.projectID != projectID || name.databaseID != databaseID else { return }
+    guard DatabaseName(projectID: name.projectID, databaseID: name.databaseID) != self else { return }
     throw foreign(name.projectID, name.databaseID)
   }
 

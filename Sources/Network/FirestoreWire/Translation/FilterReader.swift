@@ -146,7 +146,7 @@ extension DocumentPath {
   /// document, and precede every other document that follows it.
   var descendantFilters: [FilterTree] {
     // No id lies between an id and the same id with a zero byte. Numeric ids are in the order of their
-    // numbers.
+    // numbers, and before all others.
     var next = segments
     next[next.count - 1] = successor(of: id)
     return [
@@ -157,8 +157,8 @@ extension DocumentPath {
 
   private func successor(of id: String) -> String {
     guard id.hasPrefix("__id"), id.hasSuffix("__"), let number = Int64(id.dropFirst(4).dropLast(2)),
-      number < .max, id == "__id\(number)__"
+      id == "__id\(number)__"
     else { return id + "\0" }
-    return "__id\(number + 1)__"
+    return number < .max ? "__id\(number + 1)__" : "\0"
   }
 }
