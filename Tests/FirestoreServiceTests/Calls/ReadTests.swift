@@ -205,6 +205,22 @@ import Testing
     #expect(answer?.result?.found?.fields["n"] == .integer(1))
   }
 
+  @Test func aReadTimeIsExact() throws {
+    let service = try TestService()
+    var time = try #require(try service.commit([TestService.set("rooms/a", 1)]).commitTime)
+    time.nanos += 789
+    let error = RemoteError(
+      .invalidArgument, "timestamp cannot have more than microseconds precision")
+    #expect(throws: error) { try service.get("rooms/a", by: .readTime(time)) }
+    var options = Wire.TransactionOptions.ReadOnly()
+    options.readTime = time
+    #expect(throws: error) { try service.begin(.readOnly(options)) }
+    #expect(
+      throws: RemoteError(
+        .invalidArgument, "The requested 'read_time' is not a time of the years 1 to 9999.")
+    ) { try service.get("rooms/a", by: .readTime(Wire.Timestamp(seconds: 5, nanos: -1000))) }
+  }
+
   @Test func aReadTimeInTheFutureIsRefused() throws {
     let service = try TestService()
     let time = Wire.Timestamp(seconds: 253_402_300_799, nanos: 0)

@@ -55,6 +55,16 @@ struct WriteTranslationTests {
     #expect(try database.mutation(Wire.Write(json: Array(json.utf8))) == expected)
   }
 
+  @Test func anUpdateTimeThatIsNoTimeIsRefused() {
+    for (seconds, nanos) in [(5, -1000), (5, 1_000_000_000), (253_402_300_800, 0)] as [(Int64, Int32)] {
+      var precondition = Wire.Precondition()
+      precondition.conditionType = .updateTime(Wire.Timestamp(seconds: seconds, nanos: nanos))
+      #expect(
+        throws: RemoteError(.invalidArgument, "The update time is not a time of the years 1 to 9999.")
+      ) { try Precondition(precondition) }
+    }
+  }
+
   @Test func aPathHasAtMostTwentyNames() throws {
     func mask(_ count: Int) throws -> FieldMask {
       var mask = Wire.DocumentMask()

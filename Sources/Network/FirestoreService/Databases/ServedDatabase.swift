@@ -33,10 +33,7 @@ final class ServedDatabase: Sendable {
 
   /// All documents at a time, which is one of the last minute, or the time of a snapshot that is in use.
   func snapshot(at time: Wire.Timestamp) throws(RemoteError) -> SharedSnapshot {
-    guard let stored = time.stored else {
-      throw RemoteError(.invalidArgument, "The requested 'read_time' is not a time.")
-    }
-    let version = SnapshotVersion(stored)
+    let version = SnapshotVersion(try time.exact("requested 'read_time'"))
     if let snapshot = held.snapshot(at: version) { return snapshot }
     return hold(SharedSnapshot(try authority.backend.snapshot(.at(version)), readTime: version))
   }

@@ -86,11 +86,8 @@ extension Precondition {
     case nil: self = .none
     case .exists(let exists): self = .exists(exists)
     case .updateTime(let time):
-      guard time.nanos % 1000 == 0 else {
-        throw .invalid("timestamp cannot have more than microseconds precision")
-      }
+      let stored = try time.exact("update time")
       guard time.seconds >= 0 else { throw .invalid("Only timestamps past epoch are supported.") }
-      guard let stored = time.stored else { throw .invalid("The update time is after the year 9999.") }
       self = .updateTime(stored)
     }
   }
