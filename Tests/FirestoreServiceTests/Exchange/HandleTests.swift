@@ -125,6 +125,53 @@ import Testing
     #expect((4090...4096).contains(error.message.utf8.count))
   }
 
+  @Test func aDatabaseIsFoundOnceByAllCalls() async throws {
+    let authority = try Authority.of(try DocumentStore.openInMemory())
+    let callCount = 8
+    let (started, found) = (Locked(0), Locked(0))
+    let service = FirestoreService { _ throws(RemoteError) in
+      found.withLock { $0 += 1 }
+      // All calls have begun. Those that do not wait for this one get time to find the database, too.
+      started.withLock(when: { $0 == callCount }) { _ in }
+      for _ in 0..<1000 { sched_yield() }
+      return authority
+    }
+    let request = Array(#"{"database":"\#(TestService.database)"}"#.utf8)
+    let events = (0..<callCount).map { _ in ServiceEvents() }
+    let threads = events.map { events in
+      Thread {
+        let call = service.handle("BeginTransaction", metadata: CallMetadata(), format: .json) {
+          events.add($0)
+        }
+        started.withLock { $0 += 1 }
+        started.wakeAll()
+        call.send(request)
+      }
+    }
+    for thread in threads { thread.start() }
+    for events in events {
+      #expect(events.wait(until: { $0.contains(where: \.isEnd) }).last == .ended(nil))
+    }
+    #expect(found.withLock { $0 } == 1)
+  }
+
+  @Test func aDatabaseThatWasNotFoundIsFoundLater() throws {
+    let authority = try Authority.of(try DocumentStore.openInMemory())
+    let isThere = Locked(false)
+    let service = FirestoreService { _ throws(RemoteError) in
+      guard isThere.withLock({ $0 }) else { throw RemoteError(.unavailable, "Not yet.") }
+      return authority
+    }
+    let request = Array(#"{"database":"\#(TestService.database)"}"#.utf8)
+    for expected in [RemoteError(.unavailable, "Not yet."), nil] {
+      let events = ServiceEvents()
+      service.handle("BeginTransaction", metadata: CallMetadata(), format: .json) { events.add($0) }
+        .send(request)
+      #expect(events.all.last == .ended(expected))
+      isThere.withLock { $0 = true }
+    }
+  }
+
   @Test(arguments: WireFormat.allCases)
   func anyBytesGiveAStatusAndASentence(_ format: WireFormat) throws {
     let service = try TestService(format)

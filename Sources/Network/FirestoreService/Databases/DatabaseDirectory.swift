@@ -11,7 +11,16 @@ final class DatabaseDirectory: Sendable {
 
   private let options: ServiceOptions
   private let find: Find
-  private let served = Locked<[DatabaseName: ServedDatabase]>([:])
+  private let places = Locked<[DatabaseName: Place]>([:])
+
+  private enum Place {
+    /// A call is finding the database. Other calls that name it wait.
+    case finding
+    case served(ServedDatabase)
+
+    var isFinding: Bool { if case .finding = self { true } else { false } }
+    var database: ServedDatabase? { if case .served(let database) = self { database } else { nil } }
+  }
 
   init(_ options: ServiceOptions, _ find: @escaping Find) {
     self.options = options
@@ -21,17 +30,29 @@ final class DatabaseDirectory: Sendable {
   /// Reads documents in requests whose database is not known yet. With several databases, the documents
   /// belong to no store.
   var documentReading: DocumentReading {
-    served.withLock { $0.count == 1 ? $0.first?.value.documentReading : nil } ?? .standard
+    places.withLock { $0.count == 1 ? $0.first?.value.database?.documentReading : nil } ?? .standard
   }
 
+  /// The database with a name. The first call finds it. If that fails, the next call tries again.
   func database(_ name: DatabaseName) throws(RemoteError) -> ServedDatabase {
-    if let database = served.withLock({ $0[name] }) { return database }
-    let authority = try find(name)
-    return try served.withLock { served throws(RemoteError) in
-      if let database = served[name] { return database }
-      let database = try ServedDatabase(name, authority, options: options)
-      served[name] = database
-      return database
+    let known: ServedDatabase? = places.withLock(when: { $0[name]?.isFinding != true }) { places in
+      if let database = places[name]?.database { return database }
+      places[name] = .finding
+      return nil
     }
+    if let known { return known }
+    do throws(RemoteError) {
+      let database = try ServedDatabase(name, try find(name), options: options)
+      set(.served(database), at: name)
+      return database
+    } catch {
+      set(nil, at: name)
+      throw error
+    }
+  }
+
+  private func set(_ place: Place?, at name: DatabaseName) {
+    places.withLock { $0[name] = place }
+    places.wakeAll()
   }
 }
