@@ -67,7 +67,7 @@ public final class FirestoreService: Sendable {
     let responder = Responder(format, respond)
     let context = CallContext(directory: directory, metadata: metadata, options: options)
     guard let method = ServiceMethod(named: method) else {
-      return ServiceCall(UnknownMethodCall(responder, method))
+      return ServiceCall(UnknownMethodCall(responder, method, on: queue))
     }
     switch method {
     case .listen: return ServiceCall(ListenStream(context, responder, on: queue ?? .own()))
@@ -84,17 +84,22 @@ public final class FirestoreService: Sendable {
 /// A call of a method that does not exist. It ends with its first request, or when it is finished.
 private struct UnknownMethodCall: CallHandler {
   private let responder: Responder
+  private let queue: ServiceQueue?
   private let method: String
 
-  init(_ responder: Responder, _ method: String) {
+  init(_ responder: Responder, _ method: String, on queue: ServiceQueue?) {
     self.responder = responder
+    self.queue = queue
     self.method = method
   }
 
   func receive(_ bytes: [UInt8]) { finish() }
 
   func finish() {
-    responder.end(RemoteError(.unimplemented, "Method not found: \(method.prefix(200))"))
+    let end: @Sendable () -> Void = { [responder, method] in
+      responder.end(RemoteError(.unimplemented, "Method not found: \(shortened(method))"))
+    }
+    if let queue { queue.add(end) } else { end() }
   }
 
   func cancel() { responder.cancel() }

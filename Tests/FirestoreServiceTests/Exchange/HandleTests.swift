@@ -172,6 +172,19 @@ import Testing
     }
   }
 
+  @Test func allEndsAreDeliveredOnTheQueue() throws {
+    let service = try TestService()
+    for (method, request) in [("Foo", [] as [UInt8]?), ("Foo", nil), ("Commit", nil), ("Commit", [])] {
+      let (events, queue) = (ServiceEvents(), ManualQueue())
+      let call = service.begin(method, on: queue.service, events)
+      if let request { call.send(request) }
+      call.finish()
+      #expect(events.all.isEmpty, "\(method)")
+      queue.run()
+      #expect(events.all.count == 1 && events.all[0].isEnd)
+    }
+  }
+
   @Test(arguments: WireFormat.allCases)
   func anyBytesGiveAStatusAndASentence(_ format: WireFormat) throws {
     let service = try TestService(format)

@@ -3,7 +3,8 @@
 internal import ByteStore
 internal import OfflineSync
 
-/// Runs `body` with the request, on the queue of the call, or within `receive` if it has none.
+/// Runs `body` with the request, on the queue of the call, or within `receive` if it has none. The call ends
+/// with its first request, so later ones are ignored.
 final class SingleRequestCall: CallHandler {
   typealias Body = @Sendable (_ request: [UInt8], Responder) throws(RemoteError) -> Void
 
@@ -23,11 +24,7 @@ final class SingleRequestCall: CallHandler {
       defer { hasRequest = true }
       return hasRequest
     }
-    guard !isSecond else {
-      return perform { () throws(RemoteError) in
-        throw RemoteError(.invalidArgument, "The call takes one request.")
-      }
-    }
+    guard !isSecond else { return }
     perform { [body, responder] () throws(RemoteError) in try body(bytes, responder) }
   }
 
