@@ -15,6 +15,7 @@ extension CallContext {
     guard let message = request.structuredQuery else {
       throw RemoteError(.invalidArgument, "only structured queries are supported")
     }
+    try checkNoPlan(request.explainOptions)
     let query = try database.name.query(message, parent: request.parent)
     try database.authority.checkRead(query.query, as: user)
     try reading(database, ReadSelector(request.consistencySelector)) { view throws(RemoteError) in
@@ -29,6 +30,13 @@ extension CallContext {
       if results.isEmpty { results.skippedCount = try skippedCount(query.query, view) }
       try results.finish(send)
     }
+  }
+
+  /// Throws if a request asks for the plan of its query. It may ask for the plan alone, so the documents
+  /// would be the wrong answer.
+  private func checkNoPlan(_ options: Wire.ExplainOptions?) throws(RemoteError) {
+    guard options != nil else { return }
+    throw RemoteError(.unimplemented, "Plans of queries are not supported.")
   }
 
   /// The number of results that the offset skips if no result is behind them.
@@ -52,6 +60,7 @@ extension CallContext {
     guard let message = request.structuredAggregationQuery else {
       throw RemoteError(.invalidArgument, "Only structured aggregation queries are supported.")
     }
+    try checkNoPlan(request.explainOptions)
     let query = try database.name.aggregation(message, parent: request.parent)
     if let select = message.structuredQuery?.select, select.fields.allSatisfy({ $0.fieldPath == "__name__" }),
       query.aggregates.contains(where: { $0 != .count })
