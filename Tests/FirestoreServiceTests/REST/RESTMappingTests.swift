@@ -86,6 +86,29 @@ import Testing
         == TestService.name("rooms/a:b"))
   }
 
+  @Test func onlyPOSTHasVerbs() throws {
+    for name in ["rooms/x:commit", "rooms/x:runQuery", "rooms/:foo"] {
+      let get = try message(map("GET", "/\(name)"), as: Wire.GetDocumentRequest.self)
+      #expect(get.name == TestService.name(name))
+      let patch = try message(map("PATCH", "/\(name)"), as: Wire.UpdateDocumentRequest.self)
+      #expect(patch.document?.name == TestService.name(name))
+      let delete = try message(map("DELETE", "/\(name)"), as: Wire.DeleteDocumentRequest.self)
+      #expect(delete.name == TestService.name(name))
+    }
+    let create = try message(map("POST", "/rooms%3Acommit"), as: Wire.CreateDocumentRequest.self)
+    #expect(create.collectionId == "rooms:commit")
+  }
+
+  @Test func aBodyIsReadWithinTheLimitsOfTheService() throws {
+    var limits = WireLimits()
+    limits.bytesMax = 20
+    let request = RESTRequest(
+      method: "POST", target: Self.documents + ":commit", body: Array(#"{"writes":[],"transaction":""}"#.utf8)
+    )
+    #expect(throws: Never.self) { try RESTCall(request) }
+    #expect(throws: RemoteError.self) { try RESTCall(request, limits: limits) }
+  }
+
   @Test func otherRequestsAreNotFound() throws {
     for (method, target) in [
       ("PUT", "/rooms/a"), ("GET", ":commit"), ("POST", ":foo"), ("POST", "/rooms/a"), ("GET", ""),

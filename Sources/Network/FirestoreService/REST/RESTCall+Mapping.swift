@@ -8,18 +8,23 @@
 //   PATCH  /v1/{document}                           UpdateDocument, whose body is the document
 //   DELETE /v1/{document}                           DeleteDocument
 //
+// A colon is part of a name, except before a verb of POST. There, a name can have it percent-encoded.
 // Parameters are fields of the request, in any order; those of messages have a dot. Unknown ones are ignored.
 
+package import FirestoreWire
 public import OfflineSync
 
 extension RESTCall {
   /// Maps a request to a call. Throws `notFound` if there is no such resource, and `invalidArgument` if a
   /// part of the request cannot be read. The body is not looked into, except that it must be one JSON value.
-  public init(_ request: RESTRequest) throws(RemoteError) {
-    let target = try RESTTarget(request.target)
-    var fields = RESTFields()
+  public init(_ request: RESTRequest) throws(RemoteError) { try self.init(request, limits: .standard) }
+
+  /// Maps a request to a call of a service with these limits.
+  package init(_ request: RESTRequest, limits: WireLimits) throws(RemoteError) {
+    let target = try RESTTarget(request.target, mayHaveVerb: request.method == "POST")
+    var fields = RESTFields(limits)
     if let text = target.verb {
-      guard request.method == "POST", let verb = RESTVerb(rawValue: text) else { throw RESTTarget.notFound }
+      guard let verb = RESTVerb(rawValue: text) else { throw RESTTarget.notFound }
       if verb.isOfDatabase {
         guard let database = target.name.withoutSuffix("/documents") else { throw RESTTarget.notFound }
         fields.add("database", text: database)
@@ -52,7 +57,7 @@ extension RESTCall {
       try fields.add("document", json: request.body)
       self.init(.createDocument, fields.message())
     case ("PATCH", _):
-      var document = RESTFields()
+      var document = RESTFields(limits)
       document.add("name", text: target.name)
       fields.add("document", checked: try document.message(around: request.body))
       fields.add(mask: "mask", target)

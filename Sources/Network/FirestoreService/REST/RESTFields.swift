@@ -8,14 +8,16 @@ internal import OfflineSync
 struct RESTFields {
   private var json: [UInt8] = []
   private var names: [String] = []
+  /// The limits for JSON from outside.
+  private let limits: WireLimits
 
-  init() {}
+  init(_ limits: WireLimits) { self.limits = limits }
 
   mutating func add(_ name: String, text: String) { add(name, checked: Self.string(text)) }
 
   /// Adds a field whose value is JSON from outside.
   mutating func add(_ name: String, json value: [UInt8]) throws(RemoteError) {
-    add(name, checked: try RESTFields(of: value) { _ in false }.message())
+    add(name, checked: try RESTFields(of: value, limits) { _ in false }.message())
   }
 
   /// Adds a field whose value is known to be JSON.
@@ -33,7 +35,7 @@ struct RESTFields {
   /// The object in `body` with these fields, which replace fields of the same names. An empty body is an
   /// empty object.
   func message(around body: [UInt8]) throws(RemoteError) -> [UInt8] {
-    var fields = try RESTFields(of: body) { name in names.contains { FieldName.matches(name, $0) } }
+    var fields = try RESTFields(of: body, limits) { name in names.contains { FieldName.matches(name, $0) } }
     if !fields.json.isEmpty, !json.isEmpty { fields.json.append(UInt8(ascii: ",")) }
     fields.json += json
     return fields.message()
@@ -67,7 +69,7 @@ struct RESTFields {
   }
 
   mutating func add(precondition target: RESTTarget) throws(RemoteError) {
-    var condition = RESTFields()
+    var condition = RESTFields(limits)
     if let value = target.last("current_document.exists") {
       guard let boolean = Bool(value) else { throw Self.invalid("current_document.exists", value) }
       condition.add("exists", checked: Array("\(boolean)".utf8))
@@ -85,10 +87,13 @@ struct RESTFields {
   // MARK: JSON
 
   /// The fields of an object, except those with certain names. Throws unless the body is one JSON object.
-  private init(of body: [UInt8], without isReplaced: (String) -> Bool) throws(RemoteError) {
+  private init(
+    of body: [UInt8], _ limits: WireLimits, without isReplaced: (String) -> Bool
+  ) throws(RemoteError) {
+    self.limits = limits
     guard body.contains(where: { !Self.isSpace($0) }) else { return }
     do throws(WireError) {
-      var reader = try JSONReader(body.rawSpan)
+      var reader = try JSONReader(body.rawSpan, limits: limits)
       guard try reader.kind() == .object else { throw WireError("The body is not a JSON object.") }
       var key = try reader.beginObject()
       while let name = key {

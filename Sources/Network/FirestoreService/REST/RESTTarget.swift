@@ -18,7 +18,8 @@ struct RESTTarget {
 
   static let notFound = RemoteError(.notFound, "Not Found")
 
-  init(_ target: String) throws(RemoteError) {
+  /// `mayHaveVerb` is false for methods of HTTP whose target is always a name.
+  init(_ target: String, mayHaveVerb: Bool) throws(RemoteError) {
     let parts = target.utf8.split(
       separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
     let prefix = "/v1/".utf8
@@ -27,7 +28,7 @@ struct RESTTarget {
     var verb: String?
     // A colon may be in the id of a document, so only a verb that exists ends a name.
     let last = name.lastIndex(of: UInt8(ascii: "/")) ?? name.startIndex
-    if let colon = name[last...].lastIndex(of: UInt8(ascii: ":")) {
+    if mayHaveVerb, let colon = name[last...].lastIndex(of: UInt8(ascii: ":")) {
       let text = String(Substring(name[name.index(after: colon)...]))
       if RESTVerb(rawValue: text) != nil || name[..<colon].hasSuffix("/documents") {
         verb = text
