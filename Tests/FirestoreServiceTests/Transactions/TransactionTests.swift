@@ -70,6 +70,61 @@ import Testing
     _ = try service.begin()
   }
 
+  @Test func aCallThatIsCancelledBeforeItTellsItsTransactionLeavesNone() throws {
+    let random = CancellingRandom()
+    let service = try TestService {
+      $0.transactionsMax = 1
+      $0.random = random
+    }
+    var batch = Wire.BatchGetDocumentsRequest()
+    batch.database = TestService.database
+    batch.consistencySelector = .newTransaction(Wire.TransactionOptions())
+    var query = Wire.StructuredQuery()
+    query.from = [Wire.StructuredQuery.CollectionSelector()]
+    query.from[0].collectionId = "rooms"
+    var run = Wire.RunQueryRequest()
+    run.parent = TestService.documents
+    run.structuredQuery = query
+    run.consistencySelector = .newTransaction(Wire.TransactionOptions())
+    var aggregation = Wire.RunAggregationQueryRequest()
+    aggregation.parent = TestService.documents
+    aggregation.structuredAggregationQuery = Wire.StructuredAggregationQuery()
+    aggregation.structuredAggregationQuery?.structuredQuery = query
+    var count = Wire.StructuredAggregationQuery.Aggregation()
+    count.operator = .count(Wire.StructuredAggregationQuery.Aggregation.Count())
+    aggregation.structuredAggregationQuery?.aggregations = [count]
+    aggregation.consistencySelector = .newTransaction(Wire.TransactionOptions())
+    for (method, request) in [
+      ("BatchGetDocuments", try service.format.encode(batch)), ("RunQuery", try service.format.encode(run)),
+      ("RunAggregationQuery", try service.format.encode(aggregation)),
+    ] {
+      let events = ServiceEvents()
+      let call = service.begin(method, events)
+      random.call.withLock { $0 = call }
+      call.send(request)
+      random.call.withLock { $0 = nil }
+      #expect(events.all.isEmpty)
+      let transaction = try service.begin()
+      try service.rollback(transaction)
+    }
+  }
+
+  @Test func aCommitThatExceedsALimitEndsTheTransaction() throws {
+    let service = try TestService()
+    let transaction = try service.begin()
+    let long = StoredValue.string(String(repeating: "x", count: 600_000))
+    var transform = Wire.DocumentTransform.FieldTransform()
+    transform.fieldPath = "list"
+    var elements = Wire.ArrayValue()
+    elements.values = [long]
+    transform.transformType = .appendMissingElements(elements)
+    var union = TestService.set("rooms/a", [("s", long)])
+    union.updateTransforms = [transform]
+    let request = TestService.commitRequest([union], in: transaction)
+    #expect(try service.error("Commit", request)?.code == .invalidArgument)
+    #expect(try service.error("Commit", request) == Self.closed)
+  }
+
   @Test func endedTransactionsAreClosed() throws {
     let service = try TestService()
     for end in ["commit", "rollback"] {
@@ -95,6 +150,24 @@ import Testing
     #expect(throws: Self.invalid) { try service.get("rooms/a", by: .transaction([])) }
     let unknown = [UInt8](repeating: 0x11, count: 17)
     #expect(try service.error("Commit", TestService.commitRequest([], in: unknown)) == Self.closed)
+  }
+
+  @Test func anUpdateOfAnAbsentDocumentIsNamed() throws {
+    let service = try TestService()
+    try service.set(["rooms/a": 1])
+    for paths in [["rooms/a"], ["rooms/a", "rooms/b"], ["rooms/b"], []] {
+      let transaction = try service.begin()
+      for path in paths { _ = try service.get(path, by: .transaction(transaction)) }
+      let writes = ["rooms/a", "rooms/b"].map { path in
+        var write = TestService.set(path, 2).requiring(exists: true)
+        write.updateMask = Wire.DocumentMask()
+        write.updateMask?.fieldPaths = ["n"]
+        return write
+      }
+      #expect(
+        try service.error("Commit", TestService.commitRequest(writes, in: transaction))
+          == RemoteError(.notFound, "No document to update: \(TestService.name("rooms/b"))"))
+    }
   }
 
   @Test func anInvalidWriteLeavesTheTransactionOpen() throws {
@@ -152,24 +225,6 @@ import Testing
     let service = try TestService()
     let used = try service.begin()
     let idle = try service.begin()
-  @Test func anUpdateOfAnAbsentDocumentIsNamed() throws {
-    let service = try TestService()
-    try service.set(["rooms/a": 1])
-    for paths in [["rooms/a"], ["rooms/a", "rooms/b"], ["rooms/b"], []] {
-      let transaction = try service.begin()
-      for path in paths { _ = try service.get(path, by: .transaction(transaction)) }
-      let writes = ["rooms/a", "rooms/b"].map { path in
-        var write = TestService.set(path, 2).requiring(exists: true)
-        write.updateMask = Wire.DocumentMask()
-        write.updateMask?.fieldPaths = ["n"]
-        return write
-      }
-      #expect(
-        try service.error("Commit", TestService.commitRequest(writes, in: transaction))
-          == RemoteError(.notFound, "No document to update: \(TestService.name("rooms/b"))"))
-    }
-  }
-
     service.clock.advance(seconds: 40)
     _ = try service.get("rooms/a", by: .transaction(used))
     service.clock.advance(seconds: 20)
@@ -246,5 +301,16 @@ import Testing
     _ = try service.begin(.readWrite(options))
     options.retryTransaction = [1, 2, 3]
     #expect(throws: Self.invalid) { try service.begin(.readWrite(options)) }
+  }
+}
+
+/// Cancels a call when it begins a transaction.
+private final class CancellingRandom: RandomSource {
+  let call = Locked<ServiceCall?>(nil)
+  private let source = SystemRandom()
+
+  func randomID() -> RandomID {
+    call.withLock { $0 }?.cancel()
+    return source.randomID()
   }
 }

@@ -24,7 +24,7 @@ extension CallContext {
       if !view.newTransaction.isEmpty {
         var response = Wire.BatchGetDocumentsResponse()
         response.transaction = view.newTransaction
-        guard try send(response) else { return }
+        guard try send(response) else { throw ReadView.cancelled }
       }
       for start in stride(from: 0, to: paths.count, by: Self.readCount) {
         let part = Array(paths[start..<min(start + Self.readCount, paths.count)])

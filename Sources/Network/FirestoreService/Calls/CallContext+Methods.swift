@@ -39,10 +39,6 @@ extension CallContext {
     _ call: (Request, (Response) throws(RemoteError) -> Bool) throws(RemoteError) -> Void
   ) throws(RemoteError) {
     let request = try responder.format.decode(Request.self, request, limits: wireLimits())
-    try call(request) { response throws(RemoteError) in
-      guard !responder.isOver else { return false }
-      try responder.send(response)
-      return true
-    }
+    try call(request) { response throws(RemoteError) in try responder.send(response) }
   }
 }

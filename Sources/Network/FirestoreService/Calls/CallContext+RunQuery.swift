@@ -22,7 +22,7 @@ extension CallContext {
       if !view.newTransaction.isEmpty {
         var response = Wire.RunQueryResponse()
         response.transaction = view.newTransaction
-        guard try send(response) else { return }
+        guard try send(response) else { throw ReadView.cancelled }
       }
       var results = QueryResults(view.readTime)
       results.skippedCount = query.query.offset
@@ -74,7 +74,7 @@ extension CallContext {
       if !view.newTransaction.isEmpty {
         var response = Wire.RunAggregationQueryResponse()
         response.transaction = view.newTransaction
-        guard try send(response) else { return }
+        guard try send(response) else { throw ReadView.cancelled }
       }
       var response = Wire.RunAggregationQueryResponse()
       response.readTime = view.readTime

@@ -12,6 +12,10 @@ struct ReadView {
     case transaction(OpenTransaction)
   }
 
+  /// The error of a call that was cancelled before it could send the id of its transaction. The transaction
+  /// ends.
+  static let cancelled = RemoteError(.cancelled, "The call was cancelled.")
+
   private let source: Source
   /// The id of the transaction that the call began; empty if it began none.
   let newTransaction: [UInt8]

@@ -22,17 +22,18 @@ final class Responder: Sendable {
   /// Whether the call has ended or was cancelled. Work for it is then in vain.
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Sends a message, unless the call is over.
-  func send(_ message: some WireMessage) throws(RemoteError) {
-    guard !isOver else { return }
+  /// Sends a message, unless the call is over. Returns whether it was sent.
+  @discardableResult func send(_ message: some WireMessage) throws(RemoteError) -> Bool {
+    guard !isOver else { return false }
     respond(.message(try format.encode(message)))
+    return true
   }
 
-  /// Ends the call. Does nothing if it is over.
   /// The maximum size of a message of an error. It travels in the headers of an answer, where each byte may
   /// take three.
   static let errorBytesMax = 4096
 
+  /// Ends the call. Does nothing if it is over.
   func end(_ error: RemoteError? = nil) {
     let wasOver = cancel()
     guard !wasOver else { return }
