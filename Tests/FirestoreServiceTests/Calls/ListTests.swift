@@ -53,6 +53,24 @@ import Testing
     #expect(try pages(service, request) == [["c"]])
   }
 
+  @Test func aTokenOfLargeValuesFitsIntoAURL() throws {
+    let service = try TestService()
+    let long = String(repeating: "x", count: 200_000)
+    for (id, end) in [("a", "3"), ("b", "1"), ("c", "2"), ("d", "2")] {
+      try service.commit([TestService.set("rooms/\(id)", [("s", .string(long + end)), ("n", .integer(1))])])
+    }
+    var request = list("rooms", pageSize: 1)
+    request.orderBy = "n,s desc"
+    #expect(try pages(service, request) == [["a"], ["d"], ["c"], ["b"]])
+    let first = try service.answer("ListDocuments", request, as: Wire.ListDocumentsResponse.self)
+    #expect(first.nextPageToken.utf8.count <= 8192)
+    request.pageToken = first.nextPageToken
+    try service.set(["rooms/a": 1])
+    #expect(try service.error("ListDocuments", request) == nil)
+    try service.commit([TestService.delete("rooms/a")])
+    #expect(try service.error("ListDocuments", request)?.code == .failedPrecondition)
+  }
+
   @Test func theTokenOfAnotherListIsRefused() throws {
     let service = try TestService()
     try service.set(["rooms/a": 1, "rooms/b": 2, "other/a": 1, "other/b": 1])

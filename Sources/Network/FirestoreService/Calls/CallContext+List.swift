@@ -103,10 +103,31 @@ private struct DocumentList {
     return query.orders.map { $0.field == .documentID ? name : rest.popFirst() ?? .null }
   }
 
+  /// The values of a document in the fields by which the list is ordered.
+  private func values(of record: DocumentRecord) -> [StoredValue] {
+    orders.filter { $0.field != .documentID }.map { record.value(at: $0.field) ?? .null }
+  }
+
+  /// The token with the values of its document, which were too large for its text.
+  private func completed(_ token: PageToken, in view: ReadView) throws(RemoteError) -> PageToken {
+    guard token.values.isEmpty, orders.contains(where: { $0.field != .documentID }) else { return token }
+    let path = DocumentPath(unchecked: collection.segments + [token.last])
+    do throws(PathError) { try path.check() } catch { throw PageToken.invalid }
+    guard let record = try view.documents(at: [path]).first ?? nil else {
+      throw RemoteError(
+        .failedPrecondition, "The last document of the page before no longer exists. List from the beginning."
+      )
+    }
+    var token = token
+    token.values = values(of: record)
+    return token
+  }
+
   func page(
     in view: ReadView, after token: PageToken?, list number: Int64
   ) throws(RemoteError) -> Wire.ListDocumentsResponse {
-    let query = try query(after: token, count: count + 1)
+    let query = try query(
+      after: try token.map { token throws(RemoteError) in try completed(token, in: view) }, count: count + 1)
     var records: [DocumentRecord] = []
     try view.forEach(query) { record in
       records.append(record)
@@ -117,7 +138,7 @@ private struct DocumentList {
     guard records.count > count, let last = records.prefix(count).last else { return response }
     var next = PageToken()
     next.last = last.path.id
-    next.values = query.orders.filter { $0.field != .documentID }.map { last.value(at: $0.field) ?? .null }
+    next.values = values(of: last)
     next.list = number
     response.nextPageToken = try next.text()
     return response

@@ -9,7 +9,8 @@ internal import OfflineSync
 struct PageToken: WireMessage {
   /// The last name of the page before.
   var last = ""
-  /// The last document's values of the fields by which the list is ordered.
+  /// The last document's values of the fields by which the list is ordered. Empty if they are large: the
+  /// document is then read again.
   var values: [StoredValue] = []
   /// Distinguishes lists, so that the token of another list is refused.
   var list: Int64 = 0
@@ -35,9 +36,18 @@ struct PageToken: WireMessage {
     self = token
   }
 
+  /// The maximum size of a token in bytes. Its text is a parameter of a URL.
+  private static let bytesMax = 6 * 1024
+
   func text() throws(RemoteError) -> String {
     do throws(WireError) {
-      let digits = Base64.encode(try protobuf()).compactMap { digit -> UInt8? in
+      var bytes = try protobuf()
+      if bytes.count > Self.bytesMax {
+        var small = self
+        small.values = []
+        bytes = try small.protobuf()
+      }
+      let digits = Base64.encode(bytes).compactMap { digit -> UInt8? in
         switch digit {
         case UInt8(ascii: "+"): UInt8(ascii: "-")
         case UInt8(ascii: "/"): UInt8(ascii: "_")
