@@ -255,6 +255,11 @@ final class ManualQueue: Sendable {
     }
   }
 
+  /// Runs one block, if there is one.
+  func runOne() { blocks.withLock({ $0.isEmpty ? nil : $0.removeFirst() })?() }
+
+  var isEmpty: Bool { blocks.withLock { $0.isEmpty } }
+
   /// Runs blocks until there are none.
   func run() {
     while let block = blocks.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { block() }

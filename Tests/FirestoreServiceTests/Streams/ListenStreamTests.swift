@@ -1,5 +1,6 @@
 // A watch stream, whose requests and blocks are exchanged one at a time.
 
+import Authority
 import ByteStore
 import DocumentStore
 import FirestoreService
@@ -223,5 +224,33 @@ import Testing
     try client.watch(4)
     client.call?.finish()
     #expect(try client.messages().isEmpty)
+  }
+
+  @Test func aStreamThatIsCancelledWhileItOpensHasNoSession() throws {
+    let store = try DocumentStore.openInMemory()
+    let authority = try Authority.of(store)
+    let cancelled = Locked<ServiceCall?>(nil)
+    let service = FirestoreService { _ throws(RemoteError) in
+      cancelled.withLock { $0 }?.cancel()
+      return authority
+    }
+    let (queue, events) = (ManualQueue(), ServiceEvents())
+    let call = service.handle(
+      "Listen", metadata: CallMetadata(), format: .protobuf, on: queue.service
+    ) { events.add($0) }
+    cancelled.withLock { $0 = call }
+    var request = Wire.ListenRequest()
+    request.database = TestService.database
+    var target = Wire.Target()
+    target.targetId = 2
+    var documents = Wire.Target.DocumentsTarget()
+    documents.documents = [TestService.name("rooms/a")]
+    target.targetType = .documents(documents)
+    request.targetChange = .addTarget(target)
+    call.send(try WireFormat.protobuf.encode(request))
+    queue.run()
+    try store.commit([.set(DocumentPath(["rooms", "a"]), StoredMap())])
+    #expect(queue.isEmpty, "a session would send the commit")
+    #expect(events.all.isEmpty)
   }
 }

@@ -4,6 +4,7 @@
 //   - All steps run in blocks of the queue, in the order of the requests.
 //   - The first request names the database. A later one may name it again, and no other.
 //   - A target that cannot be watched is answered by its removal, with the cause. The stream stays.
+//   - A stream that is closed has no session: one that was being opened meanwhile is closed at once.
 
 internal import Authority
 internal import ByteStore
@@ -18,8 +19,9 @@ final class ListenStream: CallHandler {
 
   private struct State {
     var database: ServedDatabase?
-    /// Ends when it is set to nil.
     var session: WatchSession?
+    /// Whether the stream has ended or was cancelled, perhaps while a block of the queue opens its session.
+    var isClosed = false
   }
 
   init(_ context: CallContext, _ responder: Responder, on queue: ServiceQueue) {
@@ -96,10 +98,14 @@ final class ListenStream: CallHandler {
       as: context.user, documentsName: documentsName, enqueue: queue.add,
       send: { [weak self] change, version in self?.send(change, version, of: database) },
       ended: { [weak self] error in self?.end(error) })
-    state.withLock { state in
+    let isKept = state.withLock { state in
+      guard !state.isClosed else { return false }
       state.database = database
       state.session = opened
+      return true
     }
+    // A closed session ignores all requests.
+    if !isKept { opened.close() }
     return (database, opened)
   }
 
@@ -119,6 +125,7 @@ final class ListenStream: CallHandler {
 
   private func close() {
     let session = state.withLock { state in
+      state.isClosed = true
       defer { state.session = nil }
       return state.session
     }
