@@ -194,6 +194,23 @@ import Testing
     #expect(throws: RemoteError.self) { try service.get("rooms/a", by: .readTime(time)) }
   }
 
+  /// Regression: the read of the present took the place of the transaction's snapshot, and ended with its
+  /// call.
+  @Test(arguments: [false, true])
+  func theTimeOfAnOpenTransactionIsServedAfterOtherReadsOfThisTime(endsInReverse: Bool) throws {
+    let service = try TestService { $0.keepsRecentSnapshots = false }
+    let time = try #require(try service.commit([TestService.set("rooms/a", 1)]).commitTime)
+    var open = try (0..<2).map { _ in try service.begin(.readOnly(Wire.TransactionOptions.ReadOnly())) }
+    _ = try service.get("rooms/a")
+    try service.set(["rooms/a": 2])
+    while !open.isEmpty {
+      let answer = try service.get("rooms/a", by: .readTime(time)).first
+      #expect(answer?.result?.found?.fields["n"] == .integer(1))
+      try service.rollback(endsInReverse ? open.removeLast() : open.removeFirst())
+    }
+    #expect(throws: RemoteError.self) { try service.get("rooms/a", by: .readTime(time)) }
+  }
+
   @Test func aReadTimeBetweenTheLastCommitAndNowIsServed() throws {
     let service = try TestService()
     let commit = try #require(try service.commit([TestService.set("rooms/a", 1)]).commitTime?.stored)

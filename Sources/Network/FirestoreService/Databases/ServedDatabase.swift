@@ -28,19 +28,14 @@ final class ServedDatabase: Sendable {
   /// All documents as of the last commit.
   func snapshotNow() throws(RemoteError) -> SharedSnapshot {
     let snapshot = try authority.backend.snapshot(.now)
-    return hold(SharedSnapshot(snapshot, readTime: authority.life.raised(snapshot.version)))
+    return held.shared(SharedSnapshot(snapshot, readTime: authority.life.raised(snapshot.version)))
   }
 
   /// All documents at a time, which is one of the last minute, or the time of a snapshot that is in use.
   func snapshot(at time: Wire.Timestamp) throws(RemoteError) -> SharedSnapshot {
     let version = SnapshotVersion(try time.exact("requested 'read_time'"))
     if let snapshot = held.snapshot(at: version) { return snapshot }
-    return hold(SharedSnapshot(try authority.backend.snapshot(.at(version)), readTime: version))
-  }
-
-  private func hold(_ snapshot: SharedSnapshot) -> SharedSnapshot {
-    held.add(snapshot)
-    return snapshot
+    return held.shared(SharedSnapshot(try authority.backend.snapshot(.at(version)), readTime: version))
   }
 
   // MARK: Transactions

@@ -18,7 +18,8 @@ final class SharedSnapshot: Sendable {
   deinit { snapshot.close() }
 }
 
-/// The snapshots that are in use, by their read times. A read at the time of one of them needs no other.
+/// The snapshots that are in use, by their read times. Reads at the same time share one, so that it can be
+/// found as long as one of them uses it.
 final class HeldSnapshots: Sendable {
   private struct Entry: @unchecked Sendable {
     // The conformance is unchecked, because the reference is not assigned after initialization.
@@ -33,13 +34,16 @@ final class HeldSnapshots: Sendable {
 
   private let state = Locked(State())
 
-  func add(_ snapshot: SharedSnapshot) {
+  /// Returns the snapshot of the same time that is in use, or adds `snapshot`.
+  func shared(_ snapshot: SharedSnapshot) -> SharedSnapshot {
     state.withLock { state in
+      if let used = state.entries[snapshot.readTime]?.snapshot { return used }
       if state.entries.count >= state.sweepCount {
         state.entries = state.entries.filter { $0.value.snapshot != nil }
         state.sweepCount = max(16, 2 * state.entries.count)
       }
       state.entries[snapshot.readTime] = Entry(snapshot: snapshot)
+      return snapshot
     }
   }
 
