@@ -159,6 +159,46 @@ import Testing
     #expect(try service.store.count(StructuredQuery(.collection(CollectionPath(["rooms"])))) == 2)
   }
 
+  /// A batch must not fill the queue of commits, on which all clients wait.
+  @Test func writesOfALargeBatchAreCommittedInGroups() throws {
+    let service = try TestService()
+    let (store, waitingMax) = (service.store, Locked((begun: 0, max: 0)))
+    var rules = service.authority.rules
+    rules.mayWrite = { _, _ in
+      let done = store.count(ofDocuments: "rooms")
+      waitingMax.withLock { state in
+        state.begun += 1
+        state.max = max(state.max, state.begun - done)
+      }
+      return nil
+    }
+    service.authority.setRules(rules)
+    var request = Wire.BatchWriteRequest()
+    request.database = TestService.database
+    request.writes = (0..<500).map { TestService.set("rooms/\($0)", Int64($0)) }
+    let response = try service.answer("BatchWrite", request, as: Wire.BatchWriteResponse.self)
+    #expect(response.status.count == 500 && response.status.allSatisfy { $0.code == 0 })
+    #expect(Set(response.writeResults.map(\.updateTime)).count == 500)
+    #expect(waitingMax.withLock { $0.begun == 500 && $0.max <= 50 })
+
+    request.writes = (0..<120).map { number in
+      TestService.set("rooms/\(number * 10)", 1).requiring(exists: true)
+    }
+    let statuses = try service.answer("BatchWrite", request, as: Wire.BatchWriteResponse.self).status
+    #expect(statuses.map(\.code) == (0..<120).map { $0 < 50 ? 0 : 5 })
+  }
+
+  @Test func aBatchHasALimitOfWrites() throws {
+    let service = try TestService()
+    var request = Wire.BatchWriteRequest()
+    request.database = TestService.database
+    request.writes = (0..<501).map { TestService.set("rooms/\($0)", Int64($0)) }
+    #expect(
+      try service.error("BatchWrite", request)
+        == RemoteError(.invalidArgument, "maximum 500 writes allowed per request"))
+    #expect(service.store.count(ofDocuments: "rooms") == 0)
+  }
+
   @Test func aBatchWritesADocumentOnce() throws {
     let service = try TestService()
     var request = Wire.BatchWriteRequest()
@@ -220,5 +260,11 @@ import Testing
     }
     #expect(Set(names).count == 2)
     for name in names { #expect(name.utf8.count == TestService.name("rooms/").utf8.count + 20) }
+  }
+}
+
+extension DocumentStore {
+  fileprivate func count(ofDocuments collection: String) -> Int {
+    (try? count(StructuredQuery(.collection(CollectionPath(unchecked: [collection]))))) ?? -1
   }
 }

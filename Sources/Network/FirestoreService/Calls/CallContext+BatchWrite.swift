@@ -8,6 +8,10 @@ internal import OfflineSync
 extension CallContext {
   func batchWrite(_ request: Wire.BatchWriteRequest) throws(RemoteError) -> Wire.BatchWriteResponse {
     let database = try database(request.database)
+    guard request.writes.count <= options.batchWritesMax else {
+      throw RemoteError(
+        .invalidArgument, "maximum \(options.batchWritesMax) writes allowed per request")
+    }
     let mutations = try database.mutations(request.writes)
     guard Set(mutations.map(\.path)).count == mutations.count else {
       throw RemoteError(
@@ -28,16 +32,28 @@ extension CallContext {
     return response
   }
 
-  /// Commits each mutation on its own. All of them are begun before the first is waited for, so that the
-  /// store writes them in groups.
+  /// The number of writes of one batch that wait for the disk together. Further ones would make the writes of
+  /// other clients wait.
+  private static let groupCount = 50
+
+  /// Commits each mutation on its own, in groups: all of a group are begun before the first is waited for, so
+  /// that the store writes them together.
   private func outcomes(
     of mutations: [Mutation], in database: ServedDatabase
   ) -> [PendingOutcomes.Outcome] {
-    let outcomes = PendingOutcomes(mutations.count)
-    for (place, mutation) in mutations.enumerated() {
-      database.commit([mutation], as: user) { outcomes.set($0, at: place) }
+    var outcomes: [PendingOutcomes.Outcome] = []
+    outcomes.reserveCapacity(mutations.count)
+    for start in stride(from: 0, to: mutations.count, by: Self.groupCount) {
+      let group = mutations[start..<min(start + Self.groupCount, mutations.count)]
+      let pending = PendingOutcomes(group.count)
+      for (place, mutation) in group.enumerated() {
+        database.commit([mutation], as: user, connection: metadata.connection) {
+          pending.set($0, at: place)
+        }
+      }
+      outcomes += pending.wait()
     }
-    return outcomes.wait()
+    return outcomes
   }
 }
 
