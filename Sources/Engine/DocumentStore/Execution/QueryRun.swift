@@ -160,14 +160,52 @@ final class QueryRun {
   }
 
   /// The documents of the result as encoded records.
-  func records() throws(DocumentStoreError) -> [DocumentRecord] {
-    var found: [DocumentRecord] = []
-    try forEachMatch { entry throws(DocumentStoreError) in
-      try self.reserve(entry.record.byteCount + Self.bytesPerDocument)
-      found.append(try self.record(entry))
-      return true
+  func records() throws(DocumentStoreError) -> [DocumentRecord] { try records(bytesMax: .max).records }
+
+  /// The first documents of the result as encoded records, until they take `bytesMax` bytes. At least one, if
+  /// there is one. `isCutOff` says that there may be more.
+  func records(
+    bytesMax: Int
+  ) throws(DocumentStoreError) -> (records: [DocumentRecord], isCutOff: Bool) {
+    var page = RecordPage(bytesMax: bytesMax)
+    try forEachMatch { entry throws(DocumentStoreError) in try self.add(entry, to: &page) }
+    return (page.records, page.isFull)
+  }
+
+  /// The ordinals of the documents of the result, in query order. Only for plans without an order, which find
+  /// all of them before the first document can be returned.
+  func gatheredOrdinals() throws(DocumentStoreError) -> [UInt32] {
+    guard limit > 0 else { return [] }
+    defer { closeStreams() }
+    return try sortedMatches()
+  }
+
+  /// The documents with the first of these ordinals as encoded records, until they take `bytesMax` bytes. At
+  /// least one, if there is one.
+  func records(
+    of ordinals: ArraySlice<UInt32>, bytesMax: Int
+  ) throws(DocumentStoreError) -> [DocumentRecord] {
+    var page = RecordPage(bytesMax: bytesMax)
+    _ = try forEachEntry(of: Array(ordinals.prefix(Self.ordinalsPerBatch))) {
+      _, entry throws(DocumentStoreError) in try self.add(entry, to: &page)
     }
-    return found
+    return page.records
+  }
+
+  private struct RecordPage {
+    let bytesMax: Int
+    var records: [DocumentRecord] = []
+    var bytes = 0
+    var isFull: Bool { bytes >= bytesMax }
+  }
+
+  /// Adds a document to a page. Returns false if the page is full.
+  private func add(_ entry: borrowing Entry, to page: inout RecordPage) throws(DocumentStoreError) -> Bool {
+    let bytes = entry.record.byteCount + Self.bytesPerDocument
+    try reserve(bytes)
+    page.records.append(try record(entry))
+    page.bytes += bytes
+    return !page.isFull
   }
 
   /// Calls `body` with each document of the result in encoded form, until `body` returns false.

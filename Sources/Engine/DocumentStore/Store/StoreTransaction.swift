@@ -90,6 +90,21 @@ public final class StoreTransaction: Sendable {
     return answer
   }
 
+  /// The result of a query in the snapshot, in pages. The commit fails if the result has changed, including
+  /// the documents of pages that were not read. Throws `invalidArgument` after the first write.
+  package func pages(_ query: StructuredQuery) throws(DocumentStoreError) -> QueryPages {
+    try checkReading()
+    try takeTurn(at: LockKey.range(query.scope))
+    let snapshot = snapshot
+    var pages = snapshot.pages(query)
+    if let answer = try pages.wholeResult(), query.offset == 0 {
+      state.withLock { $0.reads.add(query, answer) }
+    } else {
+      try add(query, in: snapshot)
+    }
+    return pages
+  }
+
   /// Aggregates over the result of a query in the snapshot, one value per aggregate. The commit fails if the
   /// result of the query has changed. Throws `invalidArgument` after the first write.
   package func aggregate(
