@@ -1,26 +1,16 @@
 // Firestore's emulator as the peer of a comparison.
 
+import Dispatch
 package import FirestoreService
-import Foundation
-
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
 
 /// Sends requests to an emulator, with the rights of an administrator.
 package struct EmulatorPeer: RESTPeer {
   /// The emulator does not answer some requests at all.
-  private static let secondsMax = 10.0
+  private static let secondsMax = 10
 
-  private let address: String
-  private let session: URLSession
+  private let client: LoopbackHTTP
 
-  package init(_ address: String) {
-    self.address = address
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = Self.secondsMax
-    session = URLSession(configuration: configuration)
-  }
+  package init(_ address: String) { client = LoopbackHTTP(address, secondsMax: Self.secondsMax) }
 
   /// Deletes all documents of a database.
   func clear(_ database: String) async {
@@ -29,18 +19,19 @@ package struct EmulatorPeer: RESTPeer {
   }
 
   package func reply(to request: RESTRequest) async -> RESTReply {
-    guard let url = URL(string: "http://\(address)\(request.target)") else {
-      return RESTReply(status: 0, body: .string("no address: \(request.target)"))
+    // The client blocks its thread, which must not be one of the tasks of the tests.
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(returning: blockingReply(to: request)) }
     }
-    var message = URLRequest(url: url)
-    message.httpMethod = request.method
-    if !request.body.isEmpty { message.httpBody = Data(request.body) }
-    message.setValue("application/json", forHTTPHeaderField: "Content-Type")
-    message.setValue("Bearer owner", forHTTPHeaderField: "Authorization")
+  }
+
+  private func blockingReply(to request: RESTRequest) -> RESTReply {
+    let headers = [("Content-Type", "application/json"), ("Authorization", "Bearer owner")]
     do {
-      let (data, response) = try await session.data(for: message)
-      let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-      return RESTReply(status: status, body: JSONTree([UInt8](data)))
+      let (status, body) = try client.reply(
+        request.method, request.target, headers: headers.map { (name: $0, value: $1) },
+        body: request.body)
+      return RESTReply(status: status, body: JSONTree(body))
     } catch {
       return RESTReply(status: 0, body: .string("\(error)"))
     }
