@@ -56,6 +56,7 @@ public final class FirestoreService: Sendable {
   /// Begins a call of a method, as in `/google.firestore.v1.Firestore/Commit`, or `Commit` alone.
   ///
   /// A call that takes one request runs within `send`, and delivers its events there, unless it has a queue.
+  /// A long answer is then sent in several blocks of the queue, and read as far as they run.
   /// A watch stream or a write stream runs on its queue, or on one of its own. All errors are delivered as
   /// the end of the call; a method that does not exist is UNIMPLEMENTED.
   ///

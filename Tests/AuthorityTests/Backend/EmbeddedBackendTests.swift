@@ -154,7 +154,7 @@ import Testing
     }
     _ = try store.commit([.set(DocumentPath(unchecked: ["__authority__", "life"]), StoredMap())])
     func ids(_ below: String?, after: String? = nil, max: Int = 100) throws -> [String] {
-      try backend.collections(below: below.map { path($0) }, after: after, max: max)
+      try backend.snapshot(.now).collections(below: below.map { path($0) }, after: after, max: max)
     }
     #expect(try ids(nil) == ["7", "Zoo", "rooms", "users"])
     #expect(try ids(nil, after: "Zoo", max: 1) == ["rooms"])
@@ -170,7 +170,8 @@ import Testing
       try set(name, 1)
     }
     func ids(_ collection: [String], after: String? = nil, max: Int = 100) throws -> [String] {
-      try backend.documentIDs(in: CollectionPath(unchecked: collection), after: after, max: max)
+      try backend.snapshot(.now).documentIDs(
+        in: CollectionPath(unchecked: collection), after: after, max: max)
     }
     #expect(try ids(["rooms"]) == ["a", "b", "c", "e"])
     #expect(try ids(["rooms"], after: "a", max: 2) == ["b", "c"])
@@ -185,16 +186,18 @@ import Testing
     let long = String(repeating: "x", count: 1000)
     for name in ["\(long)1", "\(long)2", "a", "z"] { try set("rooms/\(name)/chats/1", 1) }
     let rooms = CollectionPath(unchecked: ["rooms"])
-    #expect(try backend.documentIDs(in: rooms, after: nil, max: 9) == ["a", "\(long)1", "\(long)2", "z"])
-    #expect(try backend.documentIDs(in: rooms, after: "\(long)1", max: 9) == ["\(long)2", "z"])
-    #expect(try backend.collections(below: path("rooms/\(long)2"), after: nil, max: 9) == ["chats"])
+    let snapshot = try backend.snapshot(.now)
+    #expect(try snapshot.documentIDs(in: rooms, after: nil, max: 9) == ["a", "\(long)1", "\(long)2", "z"])
+    #expect(try snapshot.documentIDs(in: rooms, after: "\(long)1", max: 9) == ["\(long)2", "z"])
+    #expect(try snapshot.collections(below: path("rooms/\(long)2"), after: nil, max: 9) == ["chats"])
   }
 
   @Test func manyDocumentsOfACollectionTakeOneStepEach() throws {
     for number in 0..<300 { try set("rooms/\(number)/chats/1", 1) }
     try set("rooms/150/pins/1", 1)
-    #expect(try backend.collections(below: nil, after: nil, max: 9) == ["rooms"])
-    #expect(try backend.collections(below: path("rooms/150"), after: nil, max: 9) == ["chats", "pins"])
-    #expect(try backend.collections(below: path("rooms/299"), after: nil, max: 9) == ["chats"])
+    let snapshot = try backend.snapshot(.now)
+    #expect(try snapshot.collections(below: nil, after: nil, max: 9) == ["rooms"])
+    #expect(try snapshot.collections(below: path("rooms/150"), after: nil, max: 9) == ["chats", "pins"])
+    #expect(try snapshot.collections(below: path("rooms/299"), after: nil, max: 9) == ["chats"])
   }
 }

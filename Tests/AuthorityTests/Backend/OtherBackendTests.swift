@@ -151,12 +151,4 @@ private final class ForwardingBackend: DocumentBackend {
   func changes(after mark: BackendMark, max: Int) throws(RemoteError) -> BackendChanges? {
     try base.changes(after: mark, max: max)
   }
-
-  func collections(below: DocumentPath?, after: String?, max: Int) throws(RemoteError) -> [String] {
-    try base.collections(below: below, after: after, max: max)
-  }
-
-  func documentIDs(in collection: CollectionPath, after: String?, max: Int) throws(RemoteError) -> [String] {
-    try base.documentIDs(in: collection, after: after, max: max)
-  }
 }

@@ -86,6 +86,55 @@ import Testing
     }
   }
 
+  /// A page has one document of the earlier snapshot, so each document is at the edge of a page.
+  @Test(arguments: 1...3) func pagesOfAPastTimeAreItsResult(seed: UInt64) throws {
+    var rng = SeededRandom(seed: seed)
+    let before = try commit(12, &rng).last?.1 ?? [:]
+    let snapshot = try store.snapshot()
+    for (_, state) in try commit(30, &rng) {
+      var changed: [DocumentPath: StoredDocument?] = [:]
+      for path in Set(before.keys).union(state.keys) where before[path] != state[path] {
+        changed[path] = .some(state[path])
+      }
+      for query in try Self.queries() {
+        let pages = try PastPages(query, in: snapshot, changed: changed, pageBytes: 1)
+        var found: [StoredDocument] = []
+        while let page = Optional(try pages.next()), !page.isEmpty { found += page.map(\.document) }
+        #expect(found == query.answer(from: state.values), "\(query.canonicalID)")
+        #expect(try pages.next().isEmpty)
+      }
+    }
+  }
+
+  @Test(arguments: 1...3) func namesAreThoseOfTheirTime(seed: UInt64) throws {
+    var rng = SeededRandom(seed: seed)
+    let backend = try EmbeddedBackend(store)
+    try backend.keepRecentSnapshots()
+    var present: Set<[String]> = []
+    var states: [(SnapshotVersion, Set<[String]>)] = []
+    for _ in 0..<40 {
+      var segments = ["rooms", "\(rng.below(4))"]
+      if rng.oneIn(2) { segments += [rng.oneIn(2) ? "chats" : "pins", "\(rng.below(3))"] }
+      let path = DocumentPath(unchecked: segments)
+      if rng.oneIn(2) { present.remove(segments) } else { present.insert(segments) }
+      let time = try store.commit([present.contains(segments) ? .set(path, StoredMap()) : .delete(path)])
+      states.append((SnapshotVersion(time), present))
+    }
+    let rooms = CollectionPath(unchecked: ["rooms"])
+    for (time, present) in states {
+      let snapshot = try backend.snapshot(.at(time))
+      let ids = Set(present.map { $0[1] }).sorted()
+      #expect(try snapshot.documentIDs(in: rooms, after: nil, max: 9) == ids)
+      #expect(
+        try snapshot.documentIDs(in: rooms, after: "1", max: 1) == Array(ids.filter { $0 > "1" }.prefix(1)))
+      for id in ["0", "1", "2", "3"] {
+        let collections = Set(present.filter { $0.count > 2 && $0[1] == id }.map { $0[2] }).sorted()
+        let document = DocumentPath(unchecked: ["rooms", id])
+        #expect(try snapshot.collections(below: document, after: nil, max: 9) == collections)
+      }
+    }
+  }
+
   /// The time after a commit belongs to it until the next commit, and no later commit gets it.
   @Test func timesBetweenCommitsAreReadAndStayFree() throws {
     let backend = try EmbeddedBackend(store)

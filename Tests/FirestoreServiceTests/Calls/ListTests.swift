@@ -1,5 +1,6 @@
 // ListDocuments and ListCollectionIds.
 
+import Authority
 import DocumentStore
 import FirestoreService
 import FirestoreWire
@@ -115,6 +116,55 @@ import Testing
     #expect(
       try service.error("ListDocuments", request)
         == RemoteError(.invalidArgument, "cannot specify an order when show_missing is true"))
+  }
+
+  /// The rules are about documents that exist, and a name of another one shows what is below it.
+  @Test func missingParentsAreNotListedIfThereAreRules() throws {
+    let service = try TestService()
+    try service.set(["rooms/a/chats/b": 1, "rooms/b": 2])
+    var rules = service.authority.rules
+    rules.mayRead = { _, _ in nil }
+    service.authority.setRules(rules)
+    #expect(try pages(service, list("rooms")) == [["b"]])
+    var request = list("rooms")
+    request.showMissing = true
+    #expect(
+      try service.error("ListDocuments", request)
+        == RemoteError(.permissionDenied, "Metadata operations require admin authentication."))
+  }
+
+  @Test func namesAreThoseOfTheReadTime() throws {
+    let service = try TestService()
+    _ = try service.get("rooms/a")
+    let before = try #require(try service.commit([TestService.set("rooms/a/chats/b", 1)]).commitTime)
+    let between = try #require(
+      try service.commit([
+        TestService.delete("rooms/a/chats/b"), TestService.set("rooms/b/pins/c", 2),
+        TestService.set("users/u", 2),
+      ]).commitTime)
+    try service.commit([TestService.delete("rooms/b/pins/c"), TestService.delete("users/u")])
+    var request = list("rooms")
+    request.showMissing = true
+    func collections(below parent: String, at time: Wire.Timestamp?) throws -> [String] {
+      var request = Wire.ListCollectionIdsRequest()
+      request.parent = parent.isEmpty ? TestService.documents : TestService.name(parent)
+      request.readTime = time
+      return try service.answer("ListCollectionIds", request, as: Wire.ListCollectionIdsResponse.self)
+        .collectionIds
+    }
+    let expected: [(Wire.Timestamp?, [String], [String], [String])] = [
+      (before, ["a"], ["rooms"], []), (between, ["b"], ["rooms", "users"], ["pins"]), (nil, [], [], []),
+    ]
+    for (time, documents, roots, below) in expected {
+      request.consistencySelector = time.map { .readTime($0) }
+      #expect(try pages(service, request) == [documents])
+      #expect(try collections(below: "", at: time) == roots)
+      #expect(try collections(below: "rooms/b", at: time) == below)
+    }
+    let open = try service.begin(.readOnly(Wire.TransactionOptions.ReadOnly()))
+    try service.set(["rooms/z/chats/y": 1])
+    request.consistencySelector = .transaction(open)
+    #expect(try pages(service, request) == [[]])
   }
 
   @Test func invalidListsAreRefused() throws {

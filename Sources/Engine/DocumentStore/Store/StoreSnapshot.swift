@@ -154,6 +154,12 @@ public final class StoreSnapshot: Sendable {
     try run(query) { run throws(DocumentStoreError) in try run.versions() }
   }
 
+  /// The names in the paths of all documents, with those of documents that have changed since.
+  func names(changed: [DocumentPath: Bool]) throws(DocumentStoreError) -> CollectionNames {
+    let state = try opened()
+    return CollectionNames(state.snapshot, state.view.names, changed: changed)
+  }
+
   // MARK: Running
 
   /// Runs a query. If `mayRetry` is true, `body` may be called again from the start, with other indexes.

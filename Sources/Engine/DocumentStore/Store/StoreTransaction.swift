@@ -105,6 +105,20 @@ public final class StoreTransaction: Sendable {
     return pages
   }
 
+  /// Names of documents in the snapshot. The commit does not validate them.
+  package func documentIDs(
+    in collection: CollectionPath, after: String?, max count: Int
+  ) throws(DocumentStoreError) -> [String] {
+    try snapshot.documentIDs(in: collection, after: after, max: count)
+  }
+
+  /// Names of collections in the snapshot. The commit does not validate them.
+  package func collectionIDs(
+    below document: DocumentPath?, after: String?, max count: Int
+  ) throws(DocumentStoreError) -> [String] {
+    try snapshot.collectionIDs(below: document, after: after, max: count)
+  }
+
   /// Aggregates over the result of a query in the snapshot, one value per aggregate. The commit fails if the
   /// result of the query has changed. Throws `invalidArgument` after the first write.
   package func aggregate(

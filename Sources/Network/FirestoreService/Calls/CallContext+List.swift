@@ -29,11 +29,13 @@ extension CallContext {
       orders: try ListOrder.parse(request.orderBy, of: collection), mask: try FieldMask(of: request.mask),
       count: options.pageCount(request.pageSize, standard: Self.documentsStandard))
     try database.authority.checkRead(try list.query(after: nil, count: nil), as: user)
+    if request.showMissing { try database.checkMayReadNames() }
     let number = PageToken.list([
       "documents", list.collection.description, request.orderBy, request.showMissing ? "missing" : "",
     ])
     let token = try PageToken(request.pageToken, of: number)
-    return try reading(database, ReadSelector(request.consistencySelector)) { view throws(RemoteError) in
+    let reading = try reading(database, ReadSelector(request.consistencySelector))
+    return try reading.perform { view throws(RemoteError) in
       request.showMissing
         ? try list.pageWithMissing(in: view, after: token, list: number)
         : try list.page(in: view, after: token, list: number)
@@ -49,14 +51,14 @@ extension CallContext {
     guard request.pageSize >= 0 else {
       throw RemoteError(.invalidArgument, "page_size must be greater than or equal to zero.")
     }
-    guard database.authority.rules.mayRead == nil else {
-      throw RemoteError(.permissionDenied, "Metadata operations require admin authentication.")
-    }
-    if let time = request.readTime { _ = try database.snapshot(at: time) }
+    try database.checkMayReadNames()
     let number = PageToken.list(["collections", parent?.description ?? ""])
     let token = try PageToken(request.pageToken, of: number)
     let count = options.pageCount(request.pageSize, standard: options.pageMax)
-    let ids = try database.authority.backend.collections(below: parent, after: token?.last, max: count + 1)
+    let shared =
+      if let time = request.readTime { try database.snapshot(at: time) } else { try database.snapshotNow() }
+    defer { withExtendedLifetime(shared) {} }
+    let ids = try shared.snapshot.collections(below: parent, after: token?.last, max: count + 1)
     var response = Wire.ListCollectionIdsResponse()
     response.collectionIds = Array(ids.prefix(count))
     if ids.count > count, let last = response.collectionIds.last {
@@ -69,8 +71,21 @@ extension CallContext {
   }
 }
 
+extension ServedDatabase {
+  /// Throws if there are rules for reads. They are about documents, and say nothing about the names of
+  /// collections and of documents that do not exist.
+  fileprivate func checkMayReadNames() throws(RemoteError) {
+    guard authority.rules.mayRead == nil else {
+      throw RemoteError(.permissionDenied, "Metadata operations require admin authentication.")
+    }
+  }
+}
+
 /// A list of the documents in a collection.
 private struct DocumentList {
+  /// A page ends behind the document that reaches this size, because the answer is one message.
+  private static let bytesMax = 4 << 20
+
   let database: ServedDatabase
   let collection: CollectionPath
   let orders: [OrderBy]
@@ -128,43 +143,65 @@ private struct DocumentList {
   ) throws(RemoteError) -> Wire.ListDocumentsResponse {
     let query = try query(
       after: try token.map { token throws(RemoteError) in try completed(token, in: view) }, count: count + 1)
-    var records: [DocumentRecord] = []
-    try view.forEach(query) { record in
-      records.append(record)
-      return true
-    }
+    let pages = try view.pages(query)
     var response = Wire.ListDocumentsResponse()
-    response.documents = records.prefix(count).map { database.document($0, mask) }
-    guard records.count > count, let last = records.prefix(count).last else { return response }
+    var (last, bytes): (DocumentRecord?, Int) = (nil, 0)
+    while true {
+      let page = try view.next(of: pages)
+      guard !page.isEmpty else { return response }
+      for record in page {
+        if let last, response.documents.count == count || bytes >= Self.bytesMax {
+          response.nextPageToken = try nextToken(last, in: query, list: number)
+          return response
+        }
+        response.documents.append(database.document(record, mask))
+        bytes += record.byteCount
+        last = record
+      }
+    }
+  }
+
+  /// The token of the page behind a document.
+  private func nextToken(
+    _ last: DocumentRecord, in query: StructuredQuery, list number: Int64
+  ) throws(RemoteError) -> String {
     var next = PageToken()
     next.last = last.path.id
     next.values = values(of: last)
     next.list = number
-    response.nextPageToken = try next.text()
-    return response
+    return try next.text()
   }
 
   /// A page that also has the names of documents that do not exist, but have documents below them.
   func pageWithMissing(
     in view: ReadView, after token: PageToken?, list number: Int64
   ) throws(RemoteError) -> Wire.ListDocumentsResponse {
-    let ids = try database.authority.backend.documentIDs(in: collection, after: token?.last, max: count + 1)
-    let paths = ids.prefix(count).map { DocumentPath(unchecked: collection.segments + [$0]) }
+    let ids = try view.documentIDs(in: collection, after: token?.last, max: count + 1)
+    let paths = ids.map { DocumentPath(unchecked: collection.segments + [$0]) }
     var response = Wire.ListDocumentsResponse()
-    for (path, record) in zip(paths, try view.documents(at: Array(paths))) {
-      if let record {
-        response.documents.append(database.document(record, mask))
-      } else {
-        var missing = Wire.Document()
-        missing.name = database.name.name(of: path)
-        response.documents.append(missing)
+    var (last, bytes): (DocumentPath?, Int) = (nil, 0)
+    for start in stride(from: 0, to: paths.count, by: CallContext.readCount) {
+      let part = Array(paths[start..<min(start + CallContext.readCount, paths.count)])
+      for (path, record) in zip(part, try view.documents(at: part)) {
+        if let last, response.documents.count == count || bytes >= Self.bytesMax {
+          var next = PageToken()
+          next.last = last.id
+          next.list = number
+          response.nextPageToken = try next.text()
+          return response
+        }
+        response.documents.append(record.map { database.document($0, mask) } ?? missing(path))
+        bytes += record?.byteCount ?? 0
+        last = path
       }
     }
-    guard ids.count > count, let last = paths.last else { return response }
-    var next = PageToken()
-    next.last = last.id
-    next.list = number
-    response.nextPageToken = try next.text()
     return response
+  }
+
+  /// The message of a document that does not exist.
+  private func missing(_ path: DocumentPath) -> Wire.Document {
+    var missing = Wire.Document()
+    missing.name = database.name.name(of: path)
+    return missing
   }
 }

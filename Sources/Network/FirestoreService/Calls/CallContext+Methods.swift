@@ -4,10 +4,14 @@ internal import FirestoreWire
 internal import OfflineSync
 
 extension CallContext {
-  /// Runs a method that takes one request. Streams of requests are in `Streams`.
+  /// Sends a message, unless the call is over. Returns whether the call goes on.
+  typealias Send<Response> = @Sendable (Response) throws(RemoteError) -> Bool
+
+  /// Begins a method that takes one request. Returns the steps of an answer that was not sent at once.
+  /// Streams of requests are in `Streams`.
   func perform(
     _ method: ServiceMethod, _ request: [UInt8], to responder: Responder
-  ) throws(RemoteError) {
+  ) throws(RemoteError) -> AnswerStep? {
     switch method {
     case .getDocument: try unary(request, responder, getDocument)
     case .listDocuments: try unary(request, responder, listDocuments)
@@ -19,11 +23,12 @@ extension CallContext {
     case .rollback: try unary(request, responder, rollback)
     case .listCollectionIds: try unary(request, responder, listCollectionIds)
     case .batchWrite: try unary(request, responder, batchWrite)
-    case .batchGetDocuments: try stream(request, responder, batchGetDocuments)
-    case .runQuery: try stream(request, responder, runQuery)
     case .runAggregationQuery: try stream(request, responder, runAggregationQuery)
+    case .batchGetDocuments: return try stream(request, responder, batchGetDocuments)
+    case .runQuery: return try stream(request, responder, runQuery)
     case .write, .listen: throw RemoteError(.internal, "\(method.rawValue) takes a stream of requests.")
     }
+    return nil
   }
 
   private func unary<Request: WireMessage, Response: WireMessage>(
@@ -34,11 +39,11 @@ extension CallContext {
     try responder.send(try call(request))
   }
 
-  private func stream<Request: WireMessage, Response: WireMessage>(
+  private func stream<Request: WireMessage, Response: WireMessage, Result>(
     _ request: [UInt8], _ responder: Responder,
-    _ call: (Request, (Response) throws(RemoteError) -> Bool) throws(RemoteError) -> Void
-  ) throws(RemoteError) {
+    _ call: (Request, @escaping Send<Response>) throws(RemoteError) -> Result
+  ) throws(RemoteError) -> Result {
     let request = try responder.format.decode(Request.self, request, limits: wireLimits())
-    try call(request) { response throws(RemoteError) in try responder.send(response) }
+    return try call(request) { response throws(RemoteError) in try responder.send(response) }
   }
 }

@@ -1,16 +1,17 @@
 // RunQuery and RunAggregationQuery.
 
 internal import Authority
+internal import ByteStore
 internal import DocumentStore
 internal import FirestoreWire
 internal import OfflineSync
 
 extension CallContext {
   /// Sends one message for each result. The last one is `done`. A query without results has one message, with
-  /// its read time.
+  /// its read time. Each step reads a page of the result.
   func runQuery(
-    _ request: Wire.RunQueryRequest, _ send: (Wire.RunQueryResponse) throws(RemoteError) -> Bool
-  ) throws(RemoteError) {
+    _ request: Wire.RunQueryRequest, _ send: @escaping Send<Wire.RunQueryResponse>
+  ) throws(RemoteError) -> AnswerStep? {
     let database = try directory.database(try DatabaseName.database(of: request.parent))
     guard let message = request.structuredQuery else {
       throw RemoteError(.invalidArgument, "only structured queries are supported")
@@ -18,17 +19,33 @@ extension CallContext {
     try checkNoPlan(request.explainOptions)
     let query = try database.name.query(message, parent: request.parent)
     try database.authority.checkRead(query.query, as: user)
-    try reading(database, ReadSelector(request.consistencySelector)) { view throws(RemoteError) in
+    let reading = try reading(database, ReadSelector(request.consistencySelector))
+    let (pages, first) = try reading.perform { view throws(RemoteError) in
       if !view.newTransaction.isEmpty {
         var response = Wire.RunQueryResponse()
         response.transaction = view.newTransaction
         guard try send(response) else { throw ReadView.cancelled }
       }
-      var results = QueryResults(view.readTime)
-      results.skippedCount = query.query.offset
-      try view.forEach(query.query) { results.add(database.document($0, query.mask), send) }
-      if results.isEmpty { results.skippedCount = try skippedCount(query.query, view) }
-      try results.finish(send)
+      return (
+        try view.pages(query.query), QueryResults(view.readTime, skippedCount: query.query.offset)
+      )
+    }
+    let state = Locked(first)
+    return { () throws(RemoteError) in
+      // Steps run one at a time, and the lock is not held while messages are sent.
+      var results = state.withLock { $0 }
+      defer { state.withLock { $0 = results } }
+      return try reading.perform { view throws(RemoteError) in
+        let page = try view.next(of: pages)
+        for record in page {
+          guard let previous = results.add(database.document(record, query.mask)) else { continue }
+          guard try send(previous) else { return false }
+        }
+        guard page.isEmpty else { return true }
+        if results.isEmpty { results.skippedCount = try skippedCount(query.query, view) }
+        _ = try send(results.last())
+        return false
+      }
     }
   }
 
@@ -53,8 +70,7 @@ extension CallContext {
   }
 
   func runAggregationQuery(
-    _ request: Wire.RunAggregationQueryRequest,
-    _ send: (Wire.RunAggregationQueryResponse) throws(RemoteError) -> Bool
+    _ request: Wire.RunAggregationQueryRequest, _ send: Send<Wire.RunAggregationQueryResponse>
   ) throws(RemoteError) {
     let database = try directory.database(try DatabaseName.database(of: request.parent))
     guard let message = request.structuredAggregationQuery else {
@@ -70,7 +86,8 @@ extension CallContext {
         "Aggregation over non-key properties is not supported for base query that only returns keys.")
     }
     try database.authority.checkRead(query.query, as: user)
-    try reading(database, ReadSelector(request.consistencySelector)) { view throws(RemoteError) in
+    let reading = try reading(database, ReadSelector(request.consistencySelector))
+    try reading.perform { view throws(RemoteError) in
       if !view.newTransaction.isEmpty {
         var response = Wire.RunAggregationQueryResponse()
         response.transaction = view.newTransaction
@@ -86,46 +103,36 @@ extension CallContext {
 
 /// The messages of a query's results. Each result waits until the next one comes, because the last message
 /// says that it is the last.
-private struct QueryResults {
-  typealias Send = (Wire.RunQueryResponse) throws(RemoteError) -> Bool
-
+private struct QueryResults: Sendable {
   private let readTime: Wire.Timestamp
   /// The number of results before the first one.
-  var skippedCount = 0
+  var skippedCount: Int
   private(set) var isEmpty = true
-  private var last: Wire.RunQueryResponse
-  private var isStopped = false
-  private var failure: RemoteError?
+  private var waiting: Wire.RunQueryResponse
 
-  init(_ readTime: Wire.Timestamp) {
+  init(_ readTime: Wire.Timestamp, skippedCount: Int) {
     self.readTime = readTime
-    last = Wire.RunQueryResponse()
-    last.readTime = readTime
+    self.skippedCount = skippedCount
+    waiting = Wire.RunQueryResponse()
+    waiting.readTime = readTime
   }
 
-  /// Adds a result. Returns false if no more are wanted.
-  mutating func add(_ document: Wire.Document, _ send: Send) -> Bool {
-    if !isEmpty { sendLast(send) }
-    last = Wire.RunQueryResponse()
-    last.readTime = readTime
-    last.document = document
-    if isEmpty { last.skippedResults = Int32(clamping: skippedCount) }
+  /// Adds a result. Returns the message of the one before it.
+  mutating func add(_ document: Wire.Document) -> Wire.RunQueryResponse? {
+    let previous = isEmpty ? nil : waiting
+    waiting = Wire.RunQueryResponse()
+    waiting.readTime = readTime
+    waiting.document = document
+    if isEmpty { waiting.skippedResults = Int32(clamping: skippedCount) }
     isEmpty = false
-    return !isStopped
+    return previous
   }
 
-  mutating func finish(_ send: Send) throws(RemoteError) {
+  /// The last message.
+  func last() -> Wire.RunQueryResponse {
+    var last = waiting
     last.done = true
     if isEmpty { last.skippedResults = Int32(clamping: skippedCount) }
-    if !isStopped { sendLast(send) }
-    if let failure { throw failure }
-  }
-
-  private mutating func sendLast(_ send: Send) {
-    do throws(RemoteError) {
-      isStopped = try !send(last)
-    } catch {
-      (isStopped, failure) = (true, error)
-    }
+    return last
   }
 }

@@ -6,8 +6,8 @@ internal import FirestoreWire
 internal import OfflineSync
 
 /// The documents of a database in one snapshot, or as a transaction reads them.
-struct ReadView {
-  private enum Source {
+struct ReadView: Sendable {
+  private enum Source: Sendable {
     case snapshot(SharedSnapshot)
     case transaction(OpenTransaction)
   }
@@ -44,20 +44,22 @@ struct ReadView {
     try read { snapshot throws(RemoteError) in try snapshot.documents(at: paths) }
   }
 
-  /// Calls `body` with each document of the result in order, until it returns false.
-  func forEach(_ query: StructuredQuery, _ body: (DocumentRecord) -> Bool) throws(RemoteError) {
-    switch source {
-    case .snapshot(let shared): try shared.snapshot.forEach(query, body)
-    case .transaction(let transaction):
-      // The documents are passed on when the transaction is free for other calls again.
-      var records: [DocumentRecord] = []
-      try transaction.read { snapshot throws(RemoteError) in
-        try snapshot.forEach(query) { record in
-          records.append(record)
-          return true
-        }
-      }
-      for record in records { guard body(record) else { return } }
+  /// The result of a query in pages, which `next` reads.
+  func pages(_ query: StructuredQuery) throws(RemoteError) -> any BackendPages {
+    try read { snapshot throws(RemoteError) in try snapshot.pages(query) }
+  }
+
+  /// The next documents of a result; empty at its end. Fails if the transaction has ended meanwhile.
+  func next(of pages: any BackendPages) throws(RemoteError) -> [DocumentRecord] {
+    try read { _ throws(RemoteError) in try pages.next() }
+  }
+
+  /// Names of documents, as of `BackendSnapshot`.
+  func documentIDs(
+    in collection: CollectionPath, after: String?, max count: Int
+  ) throws(RemoteError) -> [String] {
+    try read { snapshot throws(RemoteError) in
+      try snapshot.documentIDs(in: collection, after: after, max: count)
     }
   }
 
@@ -77,30 +79,58 @@ struct ReadView {
   }
 }
 
-extension CallContext {
-  /// Runs `body` with the documents at the time that a request selects. A transaction that the call began
-  /// ends if `body` fails, because the caller may not know its id.
-  func reading<Result>(
-    _ database: ServedDatabase, _ selector: ReadSelector,
-    _ body: (ReadView) throws(RemoteError) -> Result
-  ) throws(RemoteError) -> Result {
+/// The reads of one call, in one or several steps.
+struct Reading: Sendable {
+  private let database: ServedDatabase
+  private let owner: TransactionTable.Owner
+  /// The id of the transaction that the call reads in.
+  private let transaction: [UInt8]?
+  private let view: ReadView
+
+  /// Opens the documents at the time that a request selects.
+  init(
+    _ database: ServedDatabase, _ selector: ReadSelector, for owner: TransactionTable.Owner
+  ) throws(RemoteError) {
+    self.database = database
+    self.owner = owner
     switch selector {
-    case .now: return try body(ReadView(database.snapshotNow()))
-    case .readTime(let time): return try body(ReadView(database.snapshot(at: time)))
+    case .now: (transaction, view) = (nil, ReadView(try database.snapshotNow()))
+    case .readTime(let time): (transaction, view) = (nil, ReadView(try database.snapshot(at: time)))
     case .transaction(let id):
-      return try database.transactions.use(id, by: owner) { transaction throws(RemoteError) in
-        try body(ReadView(transaction, isNew: false, in: database))
+      transaction = id
+      view = try database.transactions.use(id, by: owner) { transaction throws(RemoteError) in
+        try ReadView(transaction, isNew: false, in: database)
       }
     case .newTransaction(let options):
-      let id = try database.begin(options, for: owner).id.bytes
+      let begun = try database.begin(options, for: owner)
+      transaction = begun.id.bytes
       do throws(RemoteError) {
-        return try database.transactions.use(id, by: owner) { transaction throws(RemoteError) in
-          try body(ReadView(transaction, isNew: true, in: database))
-        }
+        view = try ReadView(begun, isNew: true, in: database)
       } catch {
-        try database.transactions.remove(id, by: owner)?.end()
+        try database.transactions.remove(begun.id.bytes, by: owner)?.end()
         throw error
       }
     }
+  }
+
+  /// Runs a step. The transaction does not expire meanwhile, and can expire before the next step. One that
+  /// the call began ends if the step fails, because the caller may not know its id.
+  func perform<Result>(
+    _ step: (ReadView) throws(RemoteError) -> Result
+  ) throws(RemoteError) -> Result {
+    guard let transaction else { return try step(view) }
+    do throws(RemoteError) {
+      return try database.transactions.use(transaction, by: owner) { _ throws(RemoteError) in try step(view) }
+    } catch {
+      if !view.newTransaction.isEmpty { try database.transactions.remove(transaction, by: owner)?.end() }
+      throw error
+    }
+  }
+}
+
+extension CallContext {
+  /// The documents at the time that a request selects.
+  func reading(_ database: ServedDatabase, _ selector: ReadSelector) throws(RemoteError) -> Reading {
+    try Reading(database, selector, for: owner)
   }
 }

@@ -6,7 +6,8 @@ internal import Dispatch
 /// call are delivered in blocks of its queue.
 ///
 /// A transport whose client reads slowly lets the blocks wait. A watch stream then keeps at most two states
-/// of each target, because later snapshots replace those that wait.
+/// of each target, because later snapshots replace those that wait. The rest of a long answer is not read,
+/// but its snapshot is kept: cancel calls whose clients do not read.
 public struct ServiceQueue: Sendable {
   /// Adds a block.
   public let add: @Sendable (_ block: @escaping @Sendable () -> Void) -> Void

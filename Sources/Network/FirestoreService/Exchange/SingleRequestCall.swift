@@ -1,12 +1,19 @@
 // A call with one request: unary, or with a stream of answers.
+//
+//   1. The body takes the request. It answers, or returns the steps of a longer answer.
+//   2. Each step sends a part of bounded size. It is a block of its own on the queue of the call, so a queue
+//      whose client reads slowly delays the next one, and nothing is read ahead.
 
 internal import ByteStore
 internal import OfflineSync
 
+/// Sends the next part of an answer, and returns whether more follows.
+typealias AnswerStep = @Sendable () throws(RemoteError) -> Bool
+
 /// Runs `body` with the request, on the queue of the call, or within `receive` if it has none. The call ends
 /// with its first request, so later ones are ignored.
 final class SingleRequestCall: CallHandler {
-  typealias Body = @Sendable (_ request: [UInt8], Responder) throws(RemoteError) -> Void
+  typealias Body = @Sendable (_ request: [UInt8], Responder) throws(RemoteError) -> AnswerStep?
 
   private let responder: Responder
   private let queue: ServiceQueue?
@@ -37,16 +44,36 @@ final class SingleRequestCall: CallHandler {
 
   func cancel() { responder.cancel() }
 
-  private func perform(_ step: @escaping @Sendable () throws(RemoteError) -> Void) {
-    let work: @Sendable () -> Void = { [responder] in
-      guard !responder.isOver else { return }
-      do throws(RemoteError) {
-        try step()
-        responder.end()
-      } catch {
-        responder.end(error)
+  private func perform(_ begin: @escaping @Sendable () throws(RemoteError) -> AnswerStep?) {
+    guard let queue else { return Self.perform(begin, for: responder) }
+    queue.add { [responder] in
+      Self.attempt(for: responder) { () throws(RemoteError) in
+        if let step = try begin() { Self.add(step, to: queue, for: responder) } else { responder.end() }
       }
     }
-    if let queue { queue.add(work) } else { work() }
+  }
+
+  /// Runs all steps at once.
+  private static func perform(_ begin: () throws(RemoteError) -> AnswerStep?, for responder: Responder) {
+    attempt(for: responder) { () throws(RemoteError) in
+      if let step = try begin() {
+        repeat { guard !responder.isOver else { return } } while try step()
+      }
+      responder.end()
+    }
+  }
+
+  /// Runs a step in a block of the queue. The steps of a call that is over end with the block.
+  private static func add(_ step: @escaping AnswerStep, to queue: ServiceQueue, for responder: Responder) {
+    queue.add {
+      attempt(for: responder) { () throws(RemoteError) in
+        if try step() { add(step, to: queue, for: responder) } else { responder.end() }
+      }
+    }
+  }
+
+  private static func attempt(for responder: Responder, _ work: () throws(RemoteError) -> Void) {
+    guard !responder.isOver else { return }
+    do throws(RemoteError) { try work() } catch { responder.end(error) }
   }
 }

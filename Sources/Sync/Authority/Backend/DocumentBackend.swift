@@ -57,14 +57,6 @@ package protocol DocumentBackend: AnyObject, Sendable {
   /// Returns the commits after a mark, oldest first; nil if they are not kept any more, or if the mark is
   /// not in the history of this backend.
   func changes(after mark: BackendMark, max: Int) throws(RemoteError) -> BackendChanges?
-
-  /// Returns the ids of the collections directly below a document, or of the root collections, in the order
-  /// of names. A collection without documents is listed if a document is below it at any depth.
-  func collections(below: DocumentPath?, after: String?, max: Int) throws(RemoteError) -> [String]
-
-  /// Returns the ids of the documents of a collection in the order of names, also of those that do not exist,
-  /// but have documents below them.
-  func documentIDs(in collection: CollectionPath, after: String?, max: Int) throws(RemoteError) -> [String]
 }
 
 /// Distinguishes backends. A backend keeps its identity when it is copied or restored.

@@ -102,24 +102,6 @@ package final class EmbeddedBackend: DocumentBackend {
   ) {
     lane.commit(commit, done)
   }
-
-  // MARK: Collections
-
-  package func collections(
-    below document: DocumentPath?, after: String?, max count: Int
-  ) throws(RemoteError) -> [String] {
-    try translating { () throws(DocumentStoreError) in
-      try store.collectionIDs(below: document, after: after, max: count)
-    }
-  }
-
-  package func documentIDs(
-    in collection: CollectionPath, after: String?, max count: Int
-  ) throws(RemoteError) -> [String] {
-    try translating { () throws(DocumentStoreError) in
-      try store.documentIDs(in: collection, after: after, max: count)
-    }
-  }
 }
 
 /// A live stream of the store, whose errors are those of a remote.

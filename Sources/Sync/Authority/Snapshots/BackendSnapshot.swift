@@ -11,18 +11,45 @@ package protocol BackendSnapshot: AnyObject, Sendable {
   /// The documents at the paths, in the order of the paths; nil for each that does not exist.
   func documents(at paths: [DocumentPath]) throws(RemoteError) -> [DocumentRecord?]
 
-  /// Calls `body` with each document of the result in order, until `body` returns false.
-  func forEach(_ query: StructuredQuery, _ body: (DocumentRecord) -> Bool) throws(RemoteError)
+  /// The result of a query in pages. Callers pass a page on before they ask for the next one, so that the
+  /// memory of a read does not grow with its result.
+  func pages(_ query: StructuredQuery) throws(RemoteError) -> any BackendPages
 
   /// Computes aggregates over the result of a query, one value per aggregate.
   func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(RemoteError) -> [StoredValue]
 
+  /// The ids of the collections directly below a document, or of the root collections, in the order of names.
+  /// A collection without documents is listed if a document is below it at any depth.
+  func collections(below: DocumentPath?, after: String?, max: Int) throws(RemoteError) -> [String]
+
+  /// The ids of the documents of a collection in the order of names, also of those that do not exist, but
+  /// have documents below them.
+  func documentIDs(in collection: CollectionPath, after: String?, max: Int) throws(RemoteError) -> [String]
+
   func close()
 }
 
-/// A snapshot whose reads a later commit validates.
+extension BackendSnapshot {
+  /// Calls `body` with each document of the result in order, until `body` returns false.
+  package func forEach(_ query: StructuredQuery, _ body: (DocumentRecord) -> Bool) throws(RemoteError) {
+    let pages = try pages(query)
+    while true {
+      let page = try pages.next()
+      guard !page.isEmpty else { return }
+      for record in page { guard body(record) else { return } }
+    }
+  }
+}
+
+/// The result of a query in pages, all from one snapshot. For one caller at a time.
+package protocol BackendPages: AnyObject, Sendable {
+  /// The next documents of the result in order; empty at its end. Fails after the end of the snapshot.
+  func next() throws(RemoteError) -> [DocumentRecord]
+}
+
+/// A snapshot whose reads a later commit validates, except for lists of names.
 package protocol BackendTransaction: BackendSnapshot {
   /// Commits mutations if every read would still give the same result, and ends the transaction. Throws
   /// `aborted` otherwise. Without mutations, the result is nil and nothing is validated, because all reads

@@ -18,15 +18,30 @@ final class EmbeddedSnapshot: BackendSnapshot {
     }
   }
 
-  func forEach(_ query: StructuredQuery, _ body: (DocumentRecord) -> Bool) throws(RemoteError) {
-    let records = try translating { () throws(DocumentStoreError) in try snapshot.records(query) }
-    for record in records { guard body(record) else { return } }
+  func pages(_ query: StructuredQuery) throws(RemoteError) -> any BackendPages {
+    EmbeddedPages(snapshot.pages(query))
   }
 
   func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(RemoteError) -> [StoredValue] {
     try translating { () throws(DocumentStoreError) in try snapshot.aggregate(aggregates, over: query) }
+  }
+
+  func collections(
+    below document: DocumentPath?, after: String?, max count: Int
+  ) throws(RemoteError) -> [String] {
+    try translating { () throws(DocumentStoreError) in
+      try snapshot.collectionIDs(below: document, after: after, max: count)
+    }
+  }
+
+  func documentIDs(
+    in collection: CollectionPath, after: String?, max count: Int
+  ) throws(RemoteError) -> [String] {
+    try translating { () throws(DocumentStoreError) in
+      try snapshot.documentIDs(in: collection, after: after, max: count)
+    }
   }
 
   func close() { snapshot.close() }
@@ -50,9 +65,8 @@ final class EmbeddedTransaction: BackendTransaction {
     }
   }
 
-  func forEach(_ query: StructuredQuery, _ body: (DocumentRecord) -> Bool) throws(RemoteError) {
-    let documents = try translating { () throws(DocumentStoreError) in try transaction.documents(query) }
-    for document in documents { guard body(DocumentRecord(document)) else { return } }
+  func pages(_ query: StructuredQuery) throws(RemoteError) -> any BackendPages {
+    EmbeddedPages(try translating { () throws(DocumentStoreError) in try transaction.pages(query) })
   }
 
   func aggregate(
@@ -60,6 +74,22 @@ final class EmbeddedTransaction: BackendTransaction {
   ) throws(RemoteError) -> [StoredValue] {
     try translating { () throws(DocumentStoreError) in
       try transaction.aggregate(aggregates, over: query)
+    }
+  }
+
+  func collections(
+    below document: DocumentPath?, after: String?, max count: Int
+  ) throws(RemoteError) -> [String] {
+    try translating { () throws(DocumentStoreError) in
+      try transaction.collectionIDs(below: document, after: after, max: count)
+    }
+  }
+
+  func documentIDs(
+    in collection: CollectionPath, after: String?, max count: Int
+  ) throws(RemoteError) -> [String] {
+    try translating { () throws(DocumentStoreError) in
+      try transaction.documentIDs(in: collection, after: after, max: count)
     }
   }
 
@@ -74,4 +104,17 @@ final class EmbeddedTransaction: BackendTransaction {
   }
 
   func close() { transaction.end() }
+}
+
+/// The pages of a query in a snapshot of the store.
+final class EmbeddedPages: BackendPages {
+  private let pages: Locked<QueryPages>
+
+  init(_ pages: QueryPages) { self.pages = Locked(pages) }
+
+  func next() throws(RemoteError) -> [DocumentRecord] {
+    try translating { () throws(DocumentStoreError) in
+      try pages.withLock { pages throws(DocumentStoreError) in try pages.next() }
+    }
+  }
 }

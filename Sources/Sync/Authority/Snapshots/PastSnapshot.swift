@@ -41,12 +41,12 @@ final class PastSnapshot: BackendSnapshot {
     }
   }
 
-  func forEach(_ query: StructuredQuery, _ body: (DocumentRecord) -> Bool) throws(RemoteError) {
+  func pages(_ query: StructuredQuery) throws(RemoteError) -> any BackendPages {
     let snapshot = try opened()
-    let found = try translating { () throws(DocumentStoreError) in
-      try self.records(query, in: snapshot)
+    guard concerns(query) else { return EmbeddedPages(snapshot.pages(query)) }
+    return try translating { () throws(DocumentStoreError) in
+      try PastPages(query, in: snapshot, changed: changed)
     }
-    for record in found { guard body(record) else { return } }
   }
 
   func aggregate(
@@ -57,68 +57,39 @@ final class PastSnapshot: BackendSnapshot {
       guard concerns(query) else { return try snapshot.aggregate(aggregates, over: query) }
       try Aggregate.check(aggregates)
       var aggregation = Aggregation(aggregates)
-      for record in try records(query, in: snapshot) { aggregation.add(record.document) }
-      return aggregation.results
+      let pages = try PastPages(query, in: snapshot, changed: changed)
+      while true {
+        let page = try pages.nextPage()
+        guard !page.isEmpty else { return aggregation.results }
+        for record in page { aggregation.add(record.document) }
+      }
     }
   }
-
-  // MARK: Queries
 
   /// Whether the result of a query can differ from that in the snapshot.
   private func concerns(_ query: StructuredQuery) -> Bool {
     changed.keys.contains { query.scope.contains($0) }
   }
 
-  private func records(
-    _ query: StructuredQuery, in snapshot: StoreSnapshot
-  ) throws(DocumentStoreError) -> [DocumentRecord] {
-    guard concerns(query) else { return try snapshot.records(query) }
-    // A limit on the last documents is one on the first documents of the mirrored query.
-    let run = query.executableForm
-    let added = changed.values.compactMap { $0 }.filter { run.matches($0) }
-      .sorted { run.compare($0, $1) == .before }
-    let records = Self.merge(
-      try unchanged(run, in: snapshot), added.map { DocumentRecord($0) }, inOrderOf: run)
-    let found = Array(records.dropFirst(run.offset).prefix(Self.count(run.limit) ?? records.count))
-    if case .last = query.limit { return found.reversed() }
-    return found
-  }
+  // MARK: Names
 
-  /// The documents of the result that have not changed, and as many as the limit can need.
-  private func unchanged(
-    _ run: StructuredQuery, in snapshot: StoreSnapshot
-  ) throws(DocumentStoreError) -> [DocumentRecord] {
-    var wider = try run.skipping(0)
-    if let count = Self.count(run.limit) {
-      let (most, isTooLarge) = count.addingReportingOverflow(run.offset + changed.count)
-      wider = try wider.limited(to: .first(isTooLarge ? .max : most))
-    }
-    return try snapshot.records(wider).filter { changed[$0.path] == nil }
-  }
-
-  private static func count(_ limit: StructuredQuery.Limit?) -> Int? {
-    switch limit {
-    case .first(let count), .last(let count): count
-    case nil: nil
+  func collections(
+    below document: DocumentPath?, after: String?, max count: Int
+  ) throws(RemoteError) -> [String] {
+    let snapshot = try opened()
+    return try translating { () throws(DocumentStoreError) in
+      try snapshot.collectionIDs(
+        below: document, after: after, max: count, changed: changed.mapValues { $0 != nil })
     }
   }
 
-  /// Merges two ordered lists.
-  private static func merge(
-    _ left: [DocumentRecord], _ right: [DocumentRecord], inOrderOf run: StructuredQuery
-  ) -> [DocumentRecord] {
-    guard !right.isEmpty else { return left }
-    var merged: [DocumentRecord] = []
-    merged.reserveCapacity(left.count + right.count)
-    var rest = right[...]
-    for record in left {
-      let document = record.document
-      while let next = rest.first, run.compare(next.document, document) == .before {
-        merged.append(next)
-        rest.removeFirst()
-      }
-      merged.append(record)
+  func documentIDs(
+    in collection: CollectionPath, after: String?, max count: Int
+  ) throws(RemoteError) -> [String] {
+    let snapshot = try opened()
+    return try translating { () throws(DocumentStoreError) in
+      try snapshot.documentIDs(
+        in: collection, after: after, max: count, changed: changed.mapValues { $0 != nil })
     }
-    return merged + rest
   }
 }
