@@ -142,6 +142,19 @@ import Testing
     #expect(try client.messages() == ["a=1 in [2] out []", "noChange [] time"])
   }
 
+  /// The client cannot tell the two targets apart, so it drops both.
+  @Test func aRefusedTargetEndsTheOneWithItsID() throws {
+    let service = try TestService()
+    let client = Client(service)
+    try client.watch(2)
+    var empty = Wire.Target()
+    empty.targetId = 2
+    try client.send(.addTarget(empty))
+    #expect(try client.messages() == ["add [2]", "remove [2] 3"])
+    try service.set(["rooms/a": 1])
+    #expect(try client.messages() == [])
+  }
+
   @Test func aTokenResumesATarget() throws {
     let service = try TestService()
     try service.set(["rooms/a": 1, "rooms/b": 2])

@@ -60,7 +60,7 @@ final class ListenStream: CallHandler {
       Wire.ListenRequest.self, bytes, limits: context.wireLimits())
     let (database, session) = try open(request.database)
     switch request.targetChange {
-    case .addTarget(let target): try add(target, request.labels, in: database, to: session)
+    case .addTarget(let target): add(target, request.labels, in: database, to: session)
     case .removeTarget(let id): session.unwatch(TargetID(id))
     case nil: throw RemoteError(.invalidArgument, "The request neither adds nor removes a target.")
     }
@@ -68,18 +68,12 @@ final class ListenStream: CallHandler {
 
   private func add(
     _ message: Wire.Target, _ labels: Wire.Labels, in database: ServedDatabase, to session: WatchSession
-  ) throws(RemoteError) {
-    do throws(RemoteError) {
-      session.watch(try database.name.watchTarget(message, labels))
-    } catch {
-      var change = Wire.TargetChange()
-      change.targetChangeType = .remove
-      change.targetIds = [message.targetId]
-      change.cause = Wire.Status(error)
-      var response = Wire.ListenResponse()
-      response.responseType = .targetChange(change)
-      try responder.send(response)
+  ) {
+    let target: WatchTarget
+    do throws(RemoteError) { target = try database.name.watchTarget(message, labels) } catch {
+      return session.refuse(TargetID(message.targetId), error)
     }
+    session.watch(target)
   }
 
   // MARK: Session
