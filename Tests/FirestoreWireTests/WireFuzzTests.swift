@@ -19,6 +19,15 @@ import Testing
     for part in ["protobuf, written, written", "json, written, written", ", translated", "refused"] {
       #expect(summary.answers.contains { $0.key.contains(part) }, "no answer with \(part)")
     }
+    for type in [
+      "StructuredQuery", "RunQueryRequest", "StructuredAggregationQuery", "RunAggregationQueryRequest",
+      "Write",
+      "Target", "ListenRequest", "ListenResponse", "Document",
+    ] {
+      #expect(
+        summary.answers.contains { $0.key.hasPrefix("\(type): ") && $0.key.hasSuffix(", translated") },
+        "no \(type) is translated")
+    }
     if Self.inputs > 3000 {
       for (answer, count) in summary.answers.sorted(by: { $0.value > $1.value }) { print(count, answer) }
     }

@@ -22,6 +22,12 @@ package struct RESTScript: Sendable {
     if let transaction { end(transaction) }
   }
 
+  /// A script without steps, for parts of requests to another database.
+  init(seed: UInt64, database: String) {
+    random = SeededRandom(seed: seed)
+    self.database = database
+  }
+
   var documents: String { "\(database)/documents" }
 
   mutating func pick<Element>(_ elements: [Element]) -> Element { elements[random.below(elements.count)] }
@@ -30,6 +36,8 @@ package struct RESTScript: Sendable {
     symbolCount += 1
     return "\(kind)\(symbolCount)"
   }
+
+  mutating func add(_ step: RESTStep) { steps.append(step) }
 
   func step(_ method: String, _ place: String, _ body: String = "") -> RESTStep {
     RESTStep(method, "\(documents)\(place)", body)

@@ -1,4 +1,4 @@
-// Mutations that know the form of the bytes: fields of protobuf messages, and values of JSON.
+// Mutations that know the fields of protobuf messages.
 
 /// Changes protobuf at the level of its fields: repeats, removes, reorders, renumbers, retypes and nests
 /// them.
@@ -30,7 +30,7 @@ struct WireMutator {
       fields[place] = field(fields[place].number, content)
       return fields.flatMap(written)
     }
-    switch random.below(9) {
+    switch random.below(11) {
     case 0: fields.append(fields[place])
     case 1: fields.remove(at: place)
     case 2: fields.swapAt(place, random.below(fields.count))
@@ -43,6 +43,10 @@ struct WireMutator {
     case 7:
       let others = self.fields(other)
       if let other = others.randomElement(using: &random) { fields.append(other) }
+    case 8:
+      let count = Growth.count(of: written(fields[place]), in: bytes, &random)
+      fields.insert(contentsOf: repeatElement(fields[place], count: count), at: place)
+    case 9: fields[place] = field(fields[place].number, Growth.text(&random))
     default: fields[place].body = varint(random.oneIn(2) ? random.next() : UInt64(random.below(300)))
     }
     return fields.flatMap(written)
@@ -101,75 +105,5 @@ struct WireMutator {
 
   private static func written(_ field: Field) -> [UInt8] {
     varint(field.number << 3 | field.type) + field.body
-  }
-}
-
-/// Changes JSON at the level of its values: exchanges, repeats, removes and nests them.
-struct JSONMutator {
-  private static let values = [
-    "null", "true", "0", "-0", "1e400", "1.5", "9223372036854775808", "\"9223372036854775807\"", "\"\"",
-    "\"NaN\"", "\"Infinity\"", "[]", "{}", "\"AA==\"", "\"_-8\"", "\"1970-01-01T00:00:00Z\"", "\"\\ud800\"",
-    "\"\\u0000\"", "\"2024-02-30T00:00:00.123456789Z\"", "{\"a\":1,\"a\":2}", "\"ASCENDING\"", "2",
-  ]
-
-  static func mutated(_ bytes: [UInt8], other: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
-    let ranges = values(in: bytes)
-    guard let range = ranges.randomElement(using: &random) else { return other }
-    var changed = bytes
-    switch random.below(6) {
-    case 0: changed.replaceSubrange(range, with: Array(values[random.below(values.count)].utf8))
-    case 1:
-      let others = values(in: other)
-      guard let other = others.randomElement(using: &random).map({ other[$0] }) else { break }
-      changed.replaceSubrange(range, with: other)
-    case 2:
-      let inner = ranges[random.below(ranges.count)]
-      changed.replaceSubrange(range, with: bytes[inner])
-    case 3:
-      let depth = random.below(150)
-      let opened = [UInt8](repeating: UInt8(ascii: "["), count: depth)
-      let closed = [UInt8](repeating: UInt8(ascii: "]"), count: depth)
-      changed.replaceSubrange(range, with: opened + bytes[range] + closed)
-    case 4: changed.removeSubrange(range)
-    default: changed.insert(contentsOf: Array(bytes[range]) + [UInt8(ascii: ",")], at: range.lowerBound)
-    }
-    return changed
-  }
-
-  /// The ranges of strings, numbers, words, objects and arrays. The text need not be valid.
-  private static func values(in bytes: [UInt8]) -> [Range<Int>] {
-    var ranges: [Range<Int>] = []
-    var open: [Int] = []
-    var place = 0
-    while place < bytes.count {
-      switch bytes[place] {
-      case UInt8(ascii: "{"), UInt8(ascii: "["): open.append(place)
-      case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        if let start = open.popLast() { ranges.append(start..<place + 1) }
-      case UInt8(ascii: "\""):
-        let start = place
-        place += 1
-        while place < bytes.count, bytes[place] != UInt8(ascii: "\"") {
-          place += bytes[place] == UInt8(ascii: "\\") ? 2 : 1
-        }
-        ranges.append(start..<min(place + 1, bytes.count))
-      case UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: " "), UInt8(ascii: "\n"): break
-      default:
-        let start = place
-        while place + 1 < bytes.count, isPlain(bytes[place + 1]) { place += 1 }
-        ranges.append(start..<place + 1)
-      }
-      place += 1
-    }
-    return ranges
-  }
-
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "+"):
-      true
-    default: false
-    }
   }
 }

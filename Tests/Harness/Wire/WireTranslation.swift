@@ -8,62 +8,113 @@ import OfflineSync
 enum WireTranslation {
   private static let database = DatabaseName(projectID: "p", databaseID: "(default)")
 
+  /// An engine value that a message stands for.
+  private enum Value {
+    case query(QueryRequest)
+    case aggregation(AggregationRequest)
+    case mutation(Mutation)
+    case target(TargetRequest)
+    case change(WatchChange, SnapshotVersion)
+    case document(RemoteDocument)
+  }
+
   /// Returns a description of the outcome; empty if the message has no translation.
   static func check(_ message: any WireMessage) throws(FuzzFinding) -> String {
+    let value: Value?
+    do throws(RemoteError) { value = try read(message) } catch { return ", not translated: \(error.code)" }
+    guard let value else { return "" }
+    if let difference = difference(value) {
+      throw FuzzFinding("the translation of \(type(of: message)): \(difference)")
+    }
+    return ", translated"
+  }
+
+  /// The value of a message; nil if it has none.
+  private static func read(_ message: any WireMessage) throws(RemoteError) -> Value? {
+    let root = database.documentsName
+    switch message {
+    case let query as Wire.StructuredQuery: return .query(try database.query(query, parent: root))
+    case let request as Wire.RunQueryRequest:
+      guard let query = request.structuredQuery else { return nil }
+      return .query(try database.query(query, parent: request.parent))
+    case let query as Wire.StructuredAggregationQuery:
+      return .aggregation(try database.aggregation(query, parent: root))
+    case let request as Wire.RunAggregationQueryRequest:
+      guard let query = request.structuredAggregationQuery else { return nil }
+      return .aggregation(try database.aggregation(query, parent: request.parent))
+    case let write as Wire.Write: return .mutation(try database.mutation(write))
+    case let target as Wire.Target: return .target(try database.target(target))
+    case let request as Wire.ListenRequest:
+      guard let target = request.targetChange?.addTarget else { return nil }
+      return .target(try database.target(target, labels: request.labels))
+    case let response as Wire.ListenResponse:
+      return try database.change(response).map { .change($0.change, $0.version) }
+    case let document as Wire.Document: return .document(try database.document(document))
+    default: return nil
+    }
+  }
+
+  // MARK: Writing and reading again
+
+  /// Describes what is wrong with a value after it was written and read again; nil if it is the same.
+  private static func difference(_ value: Value) -> String? {
     do throws(RemoteError) {
-      switch message {
-      case let query as Wire.StructuredQuery:
-        try again(try database.query(query, parent: database.documentsName))
-      case let request as Wire.RunQueryRequest:
-        guard let query = request.structuredQuery else { return "" }
-        try again(try database.query(query, parent: request.parent))
-      case let query as Wire.StructuredAggregationQuery:
-        _ = try database.aggregation(query, parent: database.documentsName)
-      case let write as Wire.Write: try again(try database.mutation(write))
-      case let target as Wire.Target: _ = try database.wire(try database.target(target))
-      case let response as Wire.ListenResponse:
-        if let (change, version) = try database.change(response) { _ = database.wire(change, version) }
-      case let document as Wire.Document: _ = database.wire(try database.document(document))
-      default: return ""
+      switch value {
+      case .query(let request):
+        let (parent, query) = try database.wire(request)
+        let again = try database.query(query, parent: parent)
+        if let found = difference(request.query, again.query) { return found }
+        guard again.mask == request.mask else { return "the mask of a query changes" }
+        return try database.wire(again).query == query ? nil : "the message of a query is not stable"
+      case .aggregation(let request):
+        let (parent, query) = try database.wire(request)
+        var again = try database.aggregation(query, parent: parent)
+        if let found = difference(request.query, again.query) { return found }
+        again.query = request.query
+        return again == request ? nil : "aggregates change from \(request) to \(again)"
+      case .mutation(let mutation):
+        let again = try database.mutation(try database.wire(mutation))
+        return again == written(mutation) ? nil : "a write changes from \(mutation) to \(again)"
+      case .target(let request):
+        let (target, labels) = try database.wire(request)
+        var again = try database.target(target, labels: labels)
+        if let found = difference(request.target.query, again.target.query) { return found }
+        again.target.query = request.target.query
+        return again == written(request) ? nil : "a target changes from \(request) to \(again)"
+      case .change(let change, let version):
+        let again = try database.change(database.wire(change, version))
+        return again?.change == change && again?.version == version
+          ? nil : "a change becomes \(String(describing: again)) from \(change) at \(version)"
+      case .document(let document):
+        let again = try database.document(database.wire(document))
+        return again == document ? nil : "a document changes from \(document) to \(again)"
       }
-      return ", translated"
     } catch {
-      if let finding = findings(error) { throw finding }
-      return ", not translated: \(error.code)"
+      return "what was written is refused: \(error)"
     }
   }
 
-  private static func findings(_ error: RemoteError) -> FuzzFinding? {
-    error.code == .dataLoss ? FuzzFinding(error.message) : nil
+  /// Queries that have the same results are the same. The engine's form of a query has the orders that the
+  /// protocol adds.
+  private static func difference(_ query: StructuredQuery, _ again: StructuredQuery) -> String? {
+    let (first, second) = (query.executableForm.canonicalID, again.executableForm.canonicalID)
+    return first == second ? nil : "the query \(first) is read again as \(second)"
   }
 
-  /// A query that was read has the same meaning after it was written. The engine's form of a query can have
-  /// parts that the protocol lacks.
-  private static func again(_ request: QueryRequest) throws(RemoteError) {
-    let (parent, query) = try database.wire(request)
-    let again = try readAgain("a query") { () throws(RemoteError) in try database.query(query, parent: parent)
-    }
-    let (isSame, first, second) = (
-      again.query.executableForm.canonicalID == request.query.executableForm.canonicalID,
-      request.query.canonicalID, again.query.canonicalID
-    )
-    guard isSame else { throw RemoteError(.dataLoss, "the query \(first) is read again as \(second)") }
+  /// A mutation as it is sent, without the fields that its mask does not list.
+  private static func written(_ mutation: Mutation) -> Mutation {
+    guard case .patch(let fields, let mask, let transforms) = mutation.change else { return mutation }
+    return .patch(
+      mutation.path, StoredMap().replacing(mask.paths, from: fields), mask: mask, transforms: transforms,
+      precondition: mutation.precondition)
   }
 
-  private static func again(_ mutation: Mutation) throws(RemoteError) {
-    let write = try database.wire(mutation)
-    let again = try readAgain("a write") { () throws(RemoteError) in try database.mutation(write) }
-    guard try database.wire(again) == write else {
-      throw RemoteError(.dataLoss, "a write changes when it is read again")
+  /// A target as it is sent. The number of documents that a client has belongs to a place to resume at.
+  private static func written(_ request: TargetRequest) -> TargetRequest {
+    var request = request
+    if request.target.resumeToken.isEmpty, request.target.readTime == .none {
+      request.target.expectedCount = nil
     }
-  }
-
-  /// A message that this side has written is valid.
-  private static func readAgain<Value>(
-    _ what: String, _ read: () throws(RemoteError) -> Value
-  ) throws(RemoteError) -> Value {
-    do throws(RemoteError) { return try read() } catch {
-      throw RemoteError(.dataLoss, "\(what) that was written cannot be read: \(error)")
-    }
+    return request
   }
 }
