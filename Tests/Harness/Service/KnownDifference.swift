@@ -1,5 +1,8 @@
 // The kinds of differences between our service and Firestore's emulator that are meant. docs/testing.md gives
 // the reasons. Any other difference is a failure.
+//
+// A kind is either a part of the answers, which is removed from both before the rest is compared, or it is
+// the whole answer: one side refuses what the other one answers. In both cases our side must be as described.
 
 /// A kind of difference that is meant.
 package enum KnownDifference: String, CaseIterable, Sendable {
@@ -51,157 +54,97 @@ package enum KnownDifference: String, CaseIterable, Sendable {
   /// A request with several errors is refused with another one of them.
   case otherError
 
-  /// Finds the kind of a difference; nil if it is not meant, or if it is one of errors.
+  /// Finds the kind of a difference in which one side refuses the request; nil if it is not meant.
   static func of(_ step: RESTStep, _ ours: RESTReply, _ theirs: RESTReply) -> KnownDifference? {
     allCases.first { $0.explains(step, ours, theirs) }
   }
 
+  /// Whether our answer must be compared with the evaluator, because the emulator has none.
+  var needsEvaluator: Bool {
+    [.missingIndex, .orderAfterName, .notInCombination, .nameEquality, .aggregationMask].contains(self)
+  }
+
   private func explains(_ step: RESTStep, _ ours: RESTReply, _ theirs: RESTReply) -> Bool {
-    let isRefusedByUsOnly = ours.status == 400 && !theirs.isError
+    let isRefusedByUs = ours.status == 400 && !theirs.isError
+    let isRefusedByThem = !ours.isError && theirs.status == 400
     switch self {
-    case .preconditionText:
-      let texts = [(ours.message, theirs.message)] + zip(Self.statusTexts(ours), Self.statusTexts(theirs))
-      return ours.status == theirs.status && texts.contains { Self.isPrecondition($0, $1) }
-    case .undecodable:
-      return ours.status == 400 && theirs.status == 400 && theirs.message == Self.undecodableText
-    case .unknownField:
-      return step.mayHaveUnknownFields && !ours.isError && theirs.message == Self.undecodableText
-    case .fieldNameText:
-      return ours.isError && theirs.isError
-        && [ours.message, theirs.message].allSatisfy(Self.isAboutFieldName)
-    case .readTimeText:
-      return [ours.message, theirs.message].allSatisfy {
-        $0.hasPrefix("The requested 'read_time' is too old")
-      }
-    case .emptyCommitTime:
-      return step.path.hasSuffix(":commit") && !ours.isError && theirs.body == .object([:])
-    case .missingPage:
-      let names = Set(step.parameters.map(\.key))
-      return !theirs.isError && names.contains("showMissing")
-        && !names.isDisjoint(with: ["mask.fieldPaths", "pageSize", "pageToken"])
     case .missingIndex:
-      return !ours.isError
+      return isRefusedByThem
         && (theirs.message == "Firestore does not support descending key scans"
           || theirs.message.hasPrefix("This query requires an index "))
     case .orderAfterName:
-      return !ours.isError && theirs.message == "order by clause cannot contain more fields after the key"
+      return isRefusedByThem && theirs.message == "order by clause cannot contain more fields after the key"
     case .notInCombination:
-      return theirs.message.hasPrefix("'NOT_IN' cannot be used in the same query with ")
+      return isRefusedByThem && theirs.message.hasPrefix("'NOT_IN' cannot be used in the same query with ")
+    case .nameEquality:
+      return isRefusedByThem && theirs.message.hasPrefix("Equality on key is not allowed ")
     case .aggregationMask:
-      return theirs.message.hasPrefix("The aggregation property ")
-        || theirs.message.hasPrefix("Cannot apply property masks when aggregation fields are present")
-    case .aggregationLimit:
-      return !ours.isError && !theirs.isError && step.path.hasSuffix(":runAggregationQuery")
-        && ["\"sum\":", "\"avg\":"].contains { step.body.contains($0) }
-        && ["\"limit\":", "\"offset\":"].contains { step.body.contains($0) }
-    case .nameEquality: return !ours.isError && theirs.message.hasPrefix("Equality on key is not allowed ")
+      return isRefusedByThem
+        && (theirs.message.hasPrefix("The aggregation property ")
+          || theirs.message.hasPrefix("Cannot apply property masks when aggregation fields are present"))
     case .emptyFilter:
-      return isRefusedByUsOnly && ours.message == "Composite filter must have at least one sub-filter."
-    case .longName: return ours.message == "The key path element name is longer than 1500 bytes."
+      return isRefusedByUs && ours.message == "Composite filter must have at least one sub-filter."
+        && step.body.contains(#""filters":[]"#)
+    case .missingPage: return isRefusedByUs && step.isListWithMissing && Self.isPageError(step, ours.message)
+    case .longName:
+      // The emulator looks for the document, and may or may not find what it needs.
+      let isAbsent =
+        theirs.status == 404
+        && ["Document (", "no entity to update: "].contains { theirs.message.hasPrefix($0) }
+      return ours.status == 400 && (!theirs.isError || isAbsent) && step.hasLongName
+        && ours.message == "The key path element name is longer than 1500 bytes."
     case .writesOfOneDocument:
-      return step.path.hasSuffix(":commit") && step.writesDocumentTwice
-        && (theirs.message.isEmpty ? !ours.isError : Self.isMerging(theirs.message))
-    case .verifiedAbsence:
-      return !ours.isError && !theirs.isError && step.body.contains(#""verify":"#)
-        && step.body.contains(#""exists":false"#)
-    case .tokenOfEmptyPage:
-      return !ours.isError && !theirs.isError && ours.body["nextPageToken"] == nil
-        && theirs.body["nextPageToken"] != nil
+      return isRefusedByThem && step.path.hasSuffix(":commit") && !step.documentsWrittenTwice.isEmpty
+        && Self.isMerging(theirs.message) && ours.body["writeResults"]?.elements.count == step.writes.count
     case .nameTransform:
-      return isRefusedByUsOnly && ours.message == "Invalid reserved name in field path __name__"
-    case .unstoredField: return isRefusedByUsOnly && Self.isAboutFieldName(ours.message)
-    case .skippedResults, .aggregationDone, .otherError: return false
+      return isRefusedByUs && ours.message == "Invalid reserved name in field path __name__"
+        && step.body.contains(#""fieldPath":"__name__""#)
+    case .unstoredField:
+      return isRefusedByUs && KnownText.isOfFieldName(ours.message)
+        && step.body.contains("\"\(Self.fieldName(ours.message))\":")
+    case .preconditionText, .undecodable, .unknownField, .fieldNameText, .readTimeText, .emptyCommitTime,
+      .skippedResults, .aggregationDone, .aggregationLimit, .verifiedAbsence, .tokenOfEmptyPage, .otherError:
+      return false
     }
   }
 
-  private static let undecodableText = "Payload isn't valid for request."
-
-  /// Whether a text is only known on one side, because the texts or the rules differ in a way that is meant.
-  static func isText(_ message: String) -> Bool {
-    isPreconditionOfEntity(message) || isAboutFieldName(message) || isMerging(message)
-      || [
-        "the stored version ",
-        "The requested 'read_time' is too old", "Invalid reserved name in field path __name__",
-        "Firestore does not support descending key scans",
-        "This query requires an index ", "Composite filter must have at least one sub-filter",
-        "Equality on key is not allowed ",
-      ].contains { message.hasPrefix($0) }
-  }
-
-  private static func isAboutFieldName(_ message: String) -> Bool {
-    message.hasPrefix("field name ") && message.contains("is reserved")
-      || message.hasPrefix("The property.name is the empty string")
-      || message.contains(" contains an invalid nested entity")
+  /// Whether a list with missing documents is refused for a parameter that the emulator does not read.
+  private static func isPageError(_ step: RESTStep, _ message: String) -> Bool {
+    if message == "Page size must be nonnegative." { return step.parameter("pageSize") == "-1" }
+    return step.parameter("mask.fieldPaths") != nil
+      && ["Invalid property path ", "Invalid empty property path ", "Invalid reserved name in field path "]
+        .contains { message.hasPrefix($0) }
   }
 
   private static func isMerging(_ message: String) -> Bool {
     message.hasPrefix("Cannot collapse mutations ") || message.hasSuffix(" an entity in the same request.")
   }
 
-  private static func statusTexts(_ reply: RESTReply) -> [String] {
-    (reply.body["status"]?.elements ?? []).map { $0["message"]?.text ?? "" }
-  }
-
-  private static func isPrecondition(_ ours: String, _ theirs: String) -> Bool {
-    // Both sides have the same sentence, with their own times.
-    if theirs.hasPrefix("the stored version ") { return ours.withoutNumbers == theirs.withoutNumbers }
-    return isPreconditionOfEntity(theirs)
-  }
-
-  private static func isPreconditionOfEntity(_ message: String) -> Bool {
-    ["no entity to update: ", "entity already exists: "].contains { message.hasPrefix($0) }
-  }
-
-  /// Removes the parts of answers that differ in a way that is meant, and returns the kinds that it found.
-  static func remove(from ours: inout RESTReply, _ theirs: inout RESTReply) -> Set<KnownDifference> {
-    var found: Set<KnownDifference> = []
-    if let skipped = ours.body.first("skippedResults"),
-      theirs.body.first("skippedResults") ?? skipped == skipped
-    {
-      ours.body = ours.body.without("skippedResults")
-      theirs.body = theirs.body.without("skippedResults")
-      found.insert(.skippedResults)
-    }
-    if theirs.body.first("aggregateFields") != nil, theirs.body.first("done") != nil {
-      theirs.body = theirs.body.without("done")
-      found.insert(.aggregationDone)
-    }
-    if case .array(let documents)? = theirs.body["documents"] {
-      theirs.body = theirs.body.replacing("documents", by: .array(documents.map(\.withoutDeletionTime)))
-    }
-    return found
+  /// The name in an error about the name of a field.
+  private static func fieldName(_ message: String) -> Substring {
+    message.hasPrefix("field name ") ? message.dropFirst(11).dropLast(" is reserved.".count) : ""
   }
 }
 
 extension RESTStep {
-  /// Whether the body has several writes of one document.
-  fileprivate var writesDocumentTwice: Bool {
-    let names = JSONTree(Array(body.utf8))["writes"]?.elements.compactMap { write in
-      (write["update"]?["name"] ?? write["delete"] ?? write["verify"] ?? write["transform"]?["document"])?
-        .text
-    }
-    return Set(names ?? []).count < names?.count ?? 0
+  var isListWithMissing: Bool { method == "GET" && parameter("showMissing") == "true" }
+
+  fileprivate var hasLongName: Bool {
+    [path, body].contains { $0.contains(String(repeating: "x", count: 1501)) }
+  }
+
+  var writes: [JSONTree] { JSONTree(Array(body.utf8))["writes"]?.elements ?? [] }
+
+  /// The names of the documents that several writes of the body change.
+  var documentsWrittenTwice: Set<String> {
+    let names = writes.compactMap(\.writtenName)
+    return Set(names.filter { name in names.count { $0 == name } > 1 })
   }
 }
 
 extension JSONTree {
-  /// A document without the time of its deletion, if it is an absent one.
-  fileprivate var withoutDeletionTime: JSONTree {
-    self["createTime"] == nil ? without("updateTime") : self
-  }
-
-  fileprivate func replacing(_ name: String, by value: JSONTree) -> JSONTree {
-    guard case .object(var members) = self else { return self }
-    members[name] = value
-    return .object(members)
-  }
-
-  /// The value without the members of this name in the objects of an array.
-  fileprivate func without(_ name: String) -> JSONTree {
-    switch self {
-    case .array(let elements): .array(elements.map { $0.without(name) })
-    case .object(let members): .object(members.filter { $0.key != name })
-    case .null, .boolean, .number, .string: self
-    }
+  /// The name of the document of a write.
+  var writtenName: String? {
+    (self["update"]?["name"] ?? self["delete"] ?? self["verify"] ?? self["transform"]?["document"])?.text
   }
 }

@@ -1,19 +1,19 @@
 // Compares the answers of two peers.
 //
-// Times differ, and so do ids that a peer chooses. Times correspond: at all places where one peer has the
-// same time, the other one has the same time, too. Tokens and ids correspond if both peers have one.
+// Times differ, and so do ids that a peer chooses. Times correspond: two places have the same time of one
+// peer if and only if they have the same time of the other one. Tokens and ids correspond if both peers have
+// one.
 
 package struct RESTComparison: Sendable {
-  /// For each time of ours, the time of theirs at the same place.
-  private var times: [String: String] = [:]
+  private var times = Correspondence()
   /// Values that the commit computes have times of their own, which the emulator takes at another snapshot.
-  private var values: [String: String] = [:]
+  private var values = Correspondence()
 
   package init() {}
 
   /// The emulator reads at the present time, and we at the time of the last commit. All read times of an
   /// answer are the same.
-  private var readTimes: [String: String] = [:]
+  private var readTimes = Correspondence()
 
   private static let timeNames: Set = ["createTime", "updateTime", "commitTime"]
   private static let opaqueNames: Set = ["transaction", "nextPageToken"]
@@ -21,7 +21,7 @@ package struct RESTComparison: Sendable {
   /// Returns the first difference as text; nil if there is none.
   package mutating func difference(_ ours: RESTReply, _ theirs: RESTReply) -> String? {
     guard ours.status == theirs.status else { return "status: \(ours.status), theirs \(theirs.status)" }
-    readTimes = [:]
+    readTimes = Correspondence()
     return difference(ours.body, theirs.body, at: "", named: "")
   }
 
@@ -44,19 +44,29 @@ package struct RESTComparison: Sendable {
       }
       return left.count == right.count ? nil : "\(place): \(left.count) elements, theirs \(right.count)"
     case (.string(let left), .string(let right)) where Self.timeNames.contains(name):
-      return Self.match(left, right, &times) ? nil : "\(place): \(left), theirs \(right)"
+      return times.match(left, right) ? nil : "\(place): \(left), theirs \(right)"
     case (.string(let left), .string(let right)) where name == "readTime":
-      return Self.match(left, right, &readTimes) ? nil : "\(place): \(left), theirs \(right)"
+      return readTimes.match(left, right) ? nil : "\(place): \(left), theirs \(right)"
     case (.string(let left), .string(let right)) where name == "timestampValue":
-      return left == right || Self.match(left, right, &values) ? nil : "\(place): \(left), theirs \(right)"
+      return left == right || values.match(left, right) ? nil : "\(place): \(left), theirs \(right)"
     case (.string, .string) where Self.opaqueNames.contains(name): return nil
     default: return ours == theirs ? nil : "\(place): \(ours), theirs \(theirs)"
     }
   }
 
-  private static func match(_ ours: String, _ theirs: String, _ known: inout [String: String]) -> Bool {
-    if let expected = known[ours] { return expected == theirs }
-    known[ours] = theirs
-    return true
+  /// For each text of ours the one of theirs at the same places, and the reverse.
+  private struct Correspondence {
+    private var theirs: [String: String] = [:]
+    private var ours: [String: String] = [:]
+
+    /// Whether the texts stand for each other, or neither of them occurred before.
+    mutating func match(_ left: String, _ right: String) -> Bool {
+      guard theirs[left] == nil, ours[right] == nil else {
+        return theirs[left] == right && ours[right] == left
+      }
+      theirs[left] = right
+      ours[right] = left
+      return true
+    }
   }
 }

@@ -22,6 +22,7 @@ package struct ServiceCampaign {
 
   /// Compares the answers to at least this number of requests.
   package mutating func compare(requests count: Int, seed: UInt64) async {
+    await compare(RESTScript(errorsOf: seed))
     var program: UInt64 = 0
     while run < count {
       await compare(RESTScript(seed: SeededRandom.seed(seed, program), stepCount: Self.stepCount))
@@ -33,7 +34,9 @@ package struct ServiceCampaign {
   /// fine if both peers know both: each of the two texts was the answer of both peers to another request.
   package mutating func concludeErrors() {
     for (ours, theirs, text) in otherErrors {
-      if [ours, theirs].allSatisfy({ sharedErrors.contains($0) || KnownDifference.isText($0) }) {
+      let isOursKnown = KnownText.isOurs(ours) || sharedErrors.contains(Self.shape(ours))
+      let isTheirsKnown = KnownText.isTheirs(theirs) || sharedErrors.contains(Self.shape(theirs))
+      if isOursKnown, isTheirsKnown {
         known[.otherError, default: 0] += 1
       } else {
         failures.append(text)
@@ -53,40 +56,94 @@ package struct ServiceCampaign {
       guard step.symbols.allSatisfy({ (ourSymbols[$0] == nil) == (theirSymbols[$0] == nil) }) else {
         continue
       }
-      var ours = await service.reply(to: step.request(ourSymbols))
+      let ours = await service.reply(to: step.request(ourSymbols))
       var theirs = await emulator.reply(to: step.request(theirSymbols))
+      if step.mayHaveUnknownFields, !ours.isUndecodable, theirs.message == KnownText.undecodableText {
+        // Without the fields that only the emulator refuses, nothing is left of these bodies.
+        var known = step
+        known.body = "{}"
+        theirs = await emulator.reply(to: known.request(theirSymbols))
+        count(.unknownField)
+      }
       run += 1
       statuses[theirs.status, default: 0] += 1
       for (symbol, member) in step.captures {
         ourSymbols[symbol] = ours.body.first(member)?.text
         theirSymbols[symbol] = theirs.body.first(member)?.text
       }
-      let answers = (ours, theirs)
-      for kind in KnownDifference.remove(from: &ours, &theirs) { known[kind, default: 0] += 1 }
-      guard let difference = comparison.difference(ours, theirs) else {
-        if ours.isError { sharedErrors.insert(Self.shape(ours.message)) }
-        continue
+      let parts = KnownParts(step, ours, theirs)
+      parts.found.forEach { count($0) }
+      var difference = comparison.difference(parts.ours, parts.theirs)
+      let kind = difference == nil ? nil : KnownDifference.of(step, parts.ours, parts.theirs)
+      if let kind {
+        count(kind)
+        difference = nil
       }
-      if let kind = KnownDifference.of(step, ours, theirs) {
-        known[kind, default: 0] += 1
-        if ours.isError == theirs.isError { continue }
-        return
+      if kind?.needsEvaluator == true || parts.found.contains(.aggregationLimit) {
+        difference = difference ?? check(step, ours, ourSymbols, service, script.database)
       }
-      let text = """
-        \(difference)
-          request \(place): \(step)
-          ours:   \(answers.0.status) \(answers.0.body)
-          theirs: \(answers.1.status) \(answers.1.body)
-          before: \(script.steps[..<place].map(\.description).suffix(8).joined(separator: "\n          "))
-        """
-      guard ours.isError, theirs.isError else { return failures.append(text) }
-      otherErrors.append((Self.shape(ours.message), Self.shape(theirs.message), text))
+      if difference == nil, parts.found.contains(.tokenOfEmptyPage) {
+        difference = await checkNextPage(step, theirs, theirSymbols)
+      }
+      if let difference {
+        report(difference, script, place, ours: ours, theirs: theirs)
+      } else if ours.isError, kind == nil, parts.found.isEmpty {
+        sharedErrors.insert(Self.shape(ours.message))
+      }
+      // The documents may differ from here on.
+      if ours.isError != theirs.isError, step.isWrite { return }
     }
+  }
+
+  private mutating func count(_ kind: KnownDifference) { known[kind, default: 0] += 1 }
+
+  private mutating func report(
+    _ difference: String, _ script: RESTScript, _ place: Int, ours: RESTReply, theirs: RESTReply
+  ) {
+    let text = """
+      \(difference)
+        request \(place): \(script.steps[place])
+        ours:   \(ours.status) \(ours.body)
+        theirs: \(theirs.status) \(theirs.body)
+        before: \(script.steps[..<place].map(\.description).suffix(8).joined(separator: "\n          "))
+      """
+    // A request can have several errors, so a judgement needs all errors that both peers know.
+    guard ours.isError, theirs.isError else { return failures.append(text) }
+    otherErrors.append((ours.message, theirs.message, text))
+  }
+
+  // MARK: Answers that only one side has
+
+  /// Compares our answer with the evaluator.
+  private func check(
+    _ step: RESTStep, _ ours: RESTReply, _ symbols: [String: String], _ service: ServicePeer,
+    _ database: String
+  ) -> String? {
+    do {
+      let refused = try RefusedQuery(database, service)
+      return refused.difference(step, step.request(symbols), ours)
+    } catch {
+      return "the documents cannot be read: \(error)"
+    }
+  }
+
+  /// The page after a token that only the emulator gives must be empty.
+  private func checkNextPage(
+    _ step: RESTStep, _ theirs: RESTReply, _ symbols: [String: String]
+  ) async -> String? {
+    guard let token = theirs.body["nextPageToken"]?.text else { return nil }
+    guard step.parameter("orderBy") == nil else {
+      // The emulator cannot read its own tokens of ordered lists, but it can send all documents at once.
+      let all = await emulator.reply(to: step.wholePage.request(symbols))
+      return all.body["documents"] == theirs.body["documents"] ? nil : "there is a next page: \(all.body)"
+    }
+    let page = await emulator.reply(to: step.nextPage(token).request(symbols))
+    let isEmpty = page.body["documents"] == nil && page.body["collectionIds"] == nil
+    return !page.isError && isEmpty ? nil : "the page after a token that only theirs has: \(page.body)"
   }
 
   /// A message without its variable parts: names in quotes, numbers, and names of fields at the end.
   private static func shape(_ message: String) -> String {
-    if KnownDifference.isText(message) { return message }
     var shape = ""
     var isQuoted = false
     for character in message {
@@ -98,5 +155,38 @@ package struct ServiceCampaign {
     ]
     where shape.hasPrefix(prefix) { return prefix }
     return shape
+  }
+}
+
+extension RESTReply {
+  /// Whether our service has refused to decode the message.
+  fileprivate var isUndecodable: Bool {
+    KnownText.decodingTexts.contains { message.hasPrefix($0) }
+  }
+}
+
+extension RESTStep {
+  /// Whether the step can change documents or transactions.
+  fileprivate var isWrite: Bool {
+    method == "PATCH" || method == "DELETE"
+      || [":commit", ":batchWrite", ":rollback", ":beginTransaction"].contains { path.hasSuffix($0) }
+      || method == "POST" && !path.contains(":")
+  }
+
+  fileprivate var wholePage: RESTStep {
+    var whole = self
+    whole.parameters = parameters.filter { $0.key != "pageSize" } + [("pageSize", "300")]
+    return whole
+  }
+
+  fileprivate func nextPage(_ token: String) -> RESTStep {
+    var next = self
+    next.captures = []
+    if method == "GET" {
+      next.parameters = parameters.filter { $0.key != "pageToken" } + [("pageToken", token)]
+    } else {
+      next.body = #"{"pageToken":"\#(token)","pageSize":1}"#
+    }
+    return next
   }
 }

@@ -26,16 +26,26 @@ package final class ServicePeer: RESTPeer {
     return RESTReply(status: answer.status, body: JSONTree(answer.body))
   }
 
+  /// The messages of an answer, each as JSON.
+  func messages(of request: RESTRequest) throws -> [[UInt8]] {
+    let call = try RESTCall(request)
+    return events(of: call).compactMap { if case .message(let bytes) = $0 { bytes } else { nil } }
+  }
+
+  private func events(of call: RESTCall) -> [ServiceEvent] {
+    let events = Locked<[ServiceEvent]>([])
+    let handle = service.handle(call.method, metadata: CallMetadata(), format: .json) { event in
+      events.withLock { $0.append(event) }
+    }
+    handle.send(call.request)
+    handle.finish()
+    return events.withLock { $0 }
+  }
+
   private func answer(to request: RESTRequest) -> RESTAnswer {
     do throws(RemoteError) {
       let call = try RESTCall(request)
-      let events = Locked<[ServiceEvent]>([])
-      let handle = service.handle(call.method, metadata: CallMetadata(), format: .json) { event in
-        events.withLock { $0.append(event) }
-      }
-      handle.send(call.request)
-      handle.finish()
-      return RESTAnswer(to: call, events.withLock { $0 })
+      return RESTAnswer(to: call, events(of: call))
     } catch {
       return RESTAnswer(error)
     }
