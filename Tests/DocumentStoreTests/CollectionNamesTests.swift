@@ -18,6 +18,19 @@ import Testing
     #expect(groups.count == 3)
   }
 
+  /// The index orders names that are too long by their digests. Many documents have such a name in their
+  /// paths.
+  @Test func aNameIsListedBehindLongOnes() throws {
+    let store = try DocumentStore.openInMemory()
+    let long = String(repeating: "m", count: 800)
+    for number in 0..<40 { try store.commit([.set(path("c", long, "sub", "\(number)"), StoredMap())]) }
+    for name in ["a", "z"] { try store.commit([.set(path("c", name, "sub", "b"), StoredMap())]) }
+    let collection = CollectionPath(unchecked: ["c"])
+    #expect(try store.snapshot().documentIDs(in: collection, max: 3) == ["a", long, "z"])
+    #expect(try store.snapshot().documentIDs(in: collection, max: 2) == ["a", long])
+    #expect(try store.snapshot().documentIDs(in: collection, after: long, max: 2) == ["z"])
+  }
+
   @Test func namesAreThoseOfTheSnapshot() throws {
     let store = try DocumentStore.openInMemory()
     try store.commit([.set(path("rooms", "a", "chats", "b"), StoredMap())])

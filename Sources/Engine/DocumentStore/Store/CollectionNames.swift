@@ -77,7 +77,9 @@ struct CollectionNames {
     var cursor = try index.cursor()
     try cursor.seekForward(to: start)
     var count = 0
-    while count < wanted.count || !isOrdered, try cursor.next() {
+    // Behind a key that is too long to be stored, names are not in order either.
+    var stopsAtCount = isOrdered
+    while count < wanted.count || !stopsAtCount, try cursor.next() {
       let exists = try translatingErrors { () throws(ByteStoreError) in
         try snapshot.read(cursor.ordinal, into: &pooled.buffer)
       }
@@ -92,11 +94,11 @@ struct CollectionNames {
       // Another document may have the same name in its path.
       guard changed[path] != false else { continue }
       guard let (name, key) = wanted.name(in: path) else { continue }
-      if !path.isReserved {
-        found[key] = name
-        count += 1
+      if !path.isReserved, found.updateValue(name, forKey: key) == nil { count += 1 }
+      guard prefix.count + key.count <= StoredKey.keptBytes else {
+        stopsAtCount = false
+        continue
       }
-      guard prefix.count + key.count <= StoredKey.keptBytes else { continue }
       guard let behind = (prefix + key).prefixSuccessor else { return }
       try cursor.seekForward(to: behind)
     }

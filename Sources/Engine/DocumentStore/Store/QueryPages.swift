@@ -1,10 +1,8 @@
 // The result of a query in pages, for callers that pass documents on while they read.
 //
-//   1. If the plan is ordered, a page is the beginning of the result, and the next page begins behind its
-// last
-//      document.
-//   2. Otherwise the run has to find all matches before it knows the first one. Their ordinals are kept, and
-//      a page reads the next ones.
+//   1. an ordered plan     the next page begins behind the last document of the page
+//   2. any other plan      has to find all matches before it knows the first one. Their ordinals are kept,
+//                          and a page reads the next ones
 
 /// The result of a query in one snapshot, in pages of bounded size. Not for concurrent use.
 ///
