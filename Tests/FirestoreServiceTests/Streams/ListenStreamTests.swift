@@ -142,6 +142,13 @@ import Testing
     #expect(try client.messages() == ["a=1 in [2] out []", "noChange [] time"])
   }
 
+  /// The requests wait in memory, because the queue does not run.
+  @Test func requestsThatWaitAreLimited() throws {
+    let client = Client(try TestService())
+    for id in 1...2001 { try client.watch(Int32(id)) }
+    #expect(try client.messages().last == "end resourceExhausted")
+  }
+
   /// The client cannot tell the two targets apart, so it drops both.
   @Test func aRefusedTargetEndsTheOneWithItsID() throws {
     let service = try TestService()

@@ -16,6 +16,8 @@ public struct ServiceOptions: Sendable {
   public var transactionsPerConnectionMax = 100
   /// The maximum number of requests on a write stream that wait for earlier ones.
   public var waitingWritesMax = 100
+  /// The maximum number of requests on a watch stream that wait for earlier ones.
+  public var waitingTargetsMax = 2000
   /// The maximum number of writes in a batch whose writes succeed or fail on their own.
   public var batchWritesMax = 500
   /// Whether reads can ask for any time of the last minute. If not, they can ask for the present, and for the

@@ -12,6 +12,8 @@ internal import FirestoreWire
 internal import OfflineSync
 
 final class ListenStream: CallHandler {
+  private static let waitingBytesMax = 32 << 20
+
   private let context: CallContext
   private let responder: Responder
   private let queue: ServiceQueue
@@ -20,6 +22,9 @@ final class ListenStream: CallHandler {
   private struct State {
     var database: ServedDatabase?
     var session: WatchSession?
+    /// The requests that wait for the queue, and their bytes.
+    var waitingCount = 0
+    var waitingBytes = 0
     /// Whether the stream has ended or was cancelled, perhaps while a block of the queue opens its session.
     var isClosed = false
   }
@@ -34,7 +39,26 @@ final class ListenStream: CallHandler {
 
   // MARK: Requests
 
-  func receive(_ bytes: [UInt8]) { perform { stream throws(RemoteError) in try stream.take(bytes) } }
+  func receive(_ bytes: [UInt8]) {
+    let isTaken = state.withLock { state in
+      guard state.waitingCount < context.options.waitingTargetsMax,
+        state.waitingBytes + bytes.count <= Self.waitingBytesMax || state.waitingCount == 0
+      else { return false }
+      state.waitingCount += 1
+      state.waitingBytes += bytes.count
+      return true
+    }
+    perform { stream throws(RemoteError) in
+      guard isTaken else {
+        throw RemoteError(.resourceExhausted, "Too many requests of the stream wait for earlier ones.")
+      }
+      stream.state.withLock { state in
+        state.waitingCount -= 1
+        state.waitingBytes -= bytes.count
+      }
+      try stream.take(bytes)
+    }
+  }
 
   /// Ends the stream after the answers to the requests before.
   func finish() {
