@@ -11,6 +11,14 @@ public struct AuthorityOptions: Sendable {
   /// Options of the ledger.
   package var ledger = WriteLedger.Options()
 
+  /// The number of days for which the authority remembers the batches of a client that does not come. A
+  /// batch that it may have accepted, and that comes again later than that, is refused with
+  /// `RemoteError.outcomeUnknown`.
+  public var runLifetimeDays: Int {
+    get { Int(clamping: ledger.runLifetime / WriteLedger.Options.day) }
+    set { ledger.runLifetime = Int64(max(1, min(newValue, 36_500))) * WriteLedger.Options.day }
+  }
+
   /// Creates options for an authority that refuses nothing.
   public init() {}
 }

@@ -21,9 +21,12 @@ package import OfflineSync
 package final class WriteLedger: Sendable {
   package struct Options: Sendable {
     /// A run that was not seen for this number of microseconds is forgotten. Whole days count.
-    package var runLifetime: Int64 = 90 * 86_400_000_000
+    package var runLifetime: Int64 = 90 * day
     /// The time in microseconds since 1970; nil for the clock of the store.
     package var now: (@Sendable () -> Int64)?
+
+    /// The number of microseconds in a day.
+    static let day: Int64 = 86_400_000_000
 
     package init() {}
   }
