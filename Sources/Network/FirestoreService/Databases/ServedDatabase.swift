@@ -27,8 +27,10 @@ final class ServedDatabase: Sendable {
 
   /// All documents as of the last commit.
   func snapshotNow() throws(RemoteError) -> SharedSnapshot {
+    // A snapshot from before a new life must not get its floor as its time.
+    let floor = authority.life.floor ?? .none
     let snapshot = try authority.backend.snapshot(.now)
-    return held.shared(SharedSnapshot(snapshot, readTime: authority.life.raised(snapshot.version)))
+    return held.shared(SharedSnapshot(snapshot, readTime: max(snapshot.version, floor)))
   }
 
   /// All documents at a time, which is one of the last minute, or the time of a snapshot that is in use.

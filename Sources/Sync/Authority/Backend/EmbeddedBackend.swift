@@ -1,6 +1,6 @@
 // A backend over a store of this process.
 //
-//   snapshot        a snapshot of the store, or an earlier one and the changes since
+//   snapshot      a snapshot of the store, or an earlier one and the changes since
 //   transaction   one attempt of a store transaction
 //   commit        a commit of the store, or a transaction that reads what a check asks for
 //   follow        a live stream of the store

@@ -19,6 +19,8 @@ extension Authority {
       WatchSession.Consumer(
         user: user, documentsName: documentsName, enqueue: enqueue, send: send, ended: ended))
     add(session)
+    // A life that began before the session was in the list has not ended it.
+    if life.number != session.lifeNumber { session.end(AuthorityLife.ended) }
     return session
   }
 }
