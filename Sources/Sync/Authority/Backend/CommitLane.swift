@@ -24,7 +24,7 @@ final class CommitLane: Sendable {
   struct Limits {
     /// A commit takes as much space as it has mutations, and one more.
     var space = 1 << 16
-    /// The maximum number of commits that have begun and not ended.
+    /// The maximum number of commits that have begun and not ended. One with a check counts several times.
     var inProgress = 1024
     /// While the first commit in the line of a client is older than this, the client is refused.
     var waitNanoseconds: UInt64 = 1_000_000_000
@@ -36,6 +36,9 @@ final class CommitLane: Sendable {
     let done: Done
 
     var space: Int { commit.mutations.count + 1 }
+    /// A commit with a check reads, and may wait for others and read again. Few of them begin at once, so that
+    /// commits of other clients soon have their turn.
+    var places: Int { commit.check == nil ? 1 : 16 }
   }
 
   private let store: DocumentStore
@@ -120,14 +123,14 @@ final class CommitLane: Sendable {
       }
       guard let entry = lines[client]?.removeFirst() else { return nil }
       if lines[client]?.first != nil { clients.append(client) }
-      inProgress += 1
+      inProgress += entry.places
       begunCount &+= 1
       return (entry, begunCount & 0xFF)
     }
 
     /// Returns whether another commit waits to begin.
     mutating func end(_ entry: Entry) -> Bool {
-      inProgress -= 1
+      inProgress -= entry.places
       usedSpace -= entry.space
       let client = entry.commit.client
       lines[client]?.usedSpace -= entry.space
