@@ -1,5 +1,7 @@
 // Messages in a form that encoders do not write are read as protobuf defines.
 
+import ByteStore
+import CAllocations
 import DocumentStore
 import Harness
 import OfflineSync
@@ -46,6 +48,47 @@ struct UnusualFormTests {
 
   @Test func aValueMayComeBeforeItsName() throws {
     #expect(try read(P.field(2, P.field(2, one) + P.field(1, Array("a".utf8)))) == numbers(["a": 1]))
+  }
+
+  /// As everywhere in JSON, null means absent, and a field that occurs twice is refused.
+  @Test(arguments: [
+    #"{"mapValue":{"fields":{},"fields":{}}}"#, #"{"arrayValue":{"values":[],"values":[]}}"#,
+    #"{"geoPointValue":{"latitude":1,"latitude":2}}"#, #"{"nullValue":{"a":1}}"#, #"{"nullValue":"NULL"}"#,
+    #"{"nullValue":1}"#,
+  ]) func contentsThatOccurTwiceAreRefused(json: String) {
+    #expect(throws: WireError.self) { try FieldsCoding.read(json: #"{"a":\#(json)}"#) }
+  }
+
+  @Test func nullIsAnAbsentContent() throws {
+    let json =
+      #"{"a":{"geoPointValue":{"latitude":null,"longitude":2}},"b":{"mapValue":{"fields":null,"fields":{}}},"#
+      + #""c":{"nullValue":"NULL_VALUE"},"d":{"nullValue":0},"e":{"arrayValue":{"values":null}}}"#
+    let fields = try FieldsCoding.read(json: json)
+    #expect(fields["a"] == StoredGeoPoint(latitude: 0, longitude: 2).map { .geoPoint($0) })
+    #expect(fields["b"] == .map(StoredMap()) && fields["e"] == .array([]))
+    #expect(fields["c"] == .null && fields["d"] == .null)
+  }
+
+  /// Strings with many combining characters are slow to compare.
+  @Test func aLongNameOfATypeIsSkipped() throws {
+    guard allocations_are_counted() else { return }
+    let name = "a" + String(repeating: "\u{301}", count: 100_000)
+    let json = Array(#"{"a":{"\#(name)":1,"integerValue":"1"}}"#.utf8)
+    let before = allocated_bytes_of_this_thread()
+    #expect(try FieldsCoding.read(json: String(decoding: json, as: UTF8.self))["a"] == .integer(1))
+    #expect(allocated_bytes_of_this_thread() - before < UInt(50 * json.count))
+  }
+
+  /// Arrays have no size of their own.
+  @Test func emptyArraysAreCounted() {
+    let arrays = Array(repeating: P.field(1, P.field(9, [])), count: 300_000).flatMap(\.self)
+    let bytes = P.field(1, P.field(9, arrays))
+    #expect(throws: WireError("A document or an operand has at most 262144 arrays.")) {
+      var reader = try ProtobufReader(bytes.rawSpan)
+      _ = try reader.tag()
+      var notes: [PipelineValue] = []
+      _ = try ValueReader.read(&reader, noting: &notes)
+    }
   }
 
   @Test func unknownFieldsAreSkipped() throws {

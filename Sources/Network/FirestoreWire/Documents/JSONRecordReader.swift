@@ -25,14 +25,16 @@ enum JSONRecordReader {
   private static func value(
     _ reader: inout JSONReader, into writer: inout RecordWriter, isElement: Bool, depth: Int
   ) throws(WireError) {
-    guard let type = try reader.beginObject() else { throw unusual }
+    guard let type = try reader.beginObject(), type.utf8.count <= JSONValueReader.typeBytesMax else {
+      throw unusual
+    }
     switch type {
     case "stringValue": writer.string(try reader.string())
     case "integerValue": writer.integer(try reader.int64())
     case "doubleValue": writer.double(try reader.double())
     case "booleanValue": writer.boolean(try reader.boolean())
     case "nullValue":
-      try reader.skip()
+      try JSONValueReader.null(&reader)
       writer.null()
     case "timestampValue": writer.timestamp(try JSONValueReader.timestamp(&reader))
     case "bytesValue": write(try JSONValueReader.bytes(&reader), to: &writer)

@@ -4,6 +4,9 @@ import ByteStore
 import DocumentStore
 
 struct JSONValueReader {
+  /// No name of a type has more bytes.
+  static let typeBytesMax = 32
+
   private var budget: ValueBudget
   private(set) var notes = PipelineNotes()
 
@@ -59,8 +62,13 @@ struct JSONValueReader {
   private mutating func content(
     _ reader: inout JSONReader, _ type: String, isElement: Bool, depth: Int
   ) throws(WireError) -> StoredValue? {
-    if type == "nullValue" || type == "null_value" {
+    // Strings are compared in their normal form, which costs much for long ones.
+    guard type.utf8.count <= Self.typeBytesMax else {
       try reader.skip()
+      return nil
+    }
+    if type == "nullValue" || type == "null_value" {
+      try Self.null(&reader)
       try budget.add(scalar: .null)
       return .null
     }
@@ -113,17 +121,18 @@ struct JSONValueReader {
     _ reader: inout JSONReader, isElement: Bool, depth: Int
   ) throws(WireError) -> StoredValue {
     try budget.beginMap(depth: depth)
-    var entries: [StoredMap.Entry] = []
+    var entries: [StoredMap.Entry]?
     var key = try reader.beginObject()
     while let name = key {
-      if name == "fields", try !reader.skipsNull() {
-        entries += try self.entries(&reader, depth: depth + 1)
-      } else if name != "fields" {
+      if !name.isSameUTF8(as: "fields") {
         try reader.skip()
+      } else if try !reader.skipsNull() {
+        guard entries == nil else { throw reader.problem("a map has its fields twice") }
+        entries = try self.entries(&reader, depth: depth + 1)
       }
       key = try reader.nextKey()
     }
-    return try budget.value(ofMap: entries, isElement: isElement)
+    return try budget.value(ofMap: entries ?? [], isElement: isElement)
   }
 
   private mutating func array(
@@ -131,9 +140,14 @@ struct JSONValueReader {
   ) throws(WireError) -> StoredValue {
     try budget.beginArray(depth: depth, isElement: isElement)
     var elements: [StoredValue] = []
+    var hasValues = false
     var key = try reader.beginObject()
     while let name = key {
-      if name == "values", try !reader.skipsNull() {
+      if !name.isSameUTF8(as: "values") {
+        try reader.skip()
+      } else if try !reader.skipsNull() {
+        guard !hasValues else { throw reader.problem("an array has its values twice") }
+        hasValues = true
         notes.beginArray()
         var hasElement = try reader.beginArray()
         while hasElement {
@@ -142,8 +156,6 @@ struct JSONValueReader {
           hasElement = try reader.nextElement()
         }
         notes.endArray()
-      } else if name != "values" {
-        try reader.skip()
       }
       key = try reader.nextKey()
     }
@@ -167,16 +179,34 @@ struct JSONValueReader {
   }
 
   static func geoPoint(_ reader: inout JSONReader) throws(WireError) -> StoredGeoPoint {
-    var (latitude, longitude) = (0.0, 0.0)
+    var (latitude, longitude): (Double?, Double?) = (nil, nil)
     var key = try reader.beginObject()
     while let name = key {
-      switch name {
-      case "latitude": latitude = try reader.double()
-      case "longitude": longitude = try reader.double()
-      default: try reader.skip()
+      if name.isSameUTF8(as: "latitude") {
+        try number(&reader, into: &latitude)
+      } else if name.isSameUTF8(as: "longitude") {
+        try number(&reader, into: &longitude)
+      } else {
+        try reader.skip()
       }
       key = try reader.nextKey()
     }
-    return try ValueBudget.geoPoint(latitude: latitude, longitude: longitude)
+    return try ValueBudget.geoPoint(latitude: latitude ?? 0, longitude: longitude ?? 0)
+  }
+
+  private static func number(_ reader: inout JSONReader, into number: inout Double?) throws(WireError) {
+    if try reader.skipsNull() { return }
+    guard number == nil else { throw reader.problem("a geo point has a number twice") }
+    number = try reader.double()
+  }
+
+  /// Reads null: itself, or as the only case of its type.
+  static func null(_ reader: inout JSONReader) throws(WireError) {
+    if try reader.skipsNull() { return }
+    let isNull =
+      try reader.kind() == .string
+      ? String(decoding: reader.plainString(), as: UTF8.self).isSameUTF8(as: "NULL_VALUE")
+      : reader.int32() == 0
+    guard isNull else { throw reader.problem("there is no null") }
   }
 }

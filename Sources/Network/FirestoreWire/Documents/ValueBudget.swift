@@ -10,11 +10,13 @@ struct ValueBudget {
   static let documentBytesMax = 1 << 20
   static let nameBytesMax = 1500
   static let vectorDimensionsMax = 2048
+  static let arraysMax = 1 << 18
 
   let rules: ValueRules
   /// The top-level field that is read; nil for an operand.
   private(set) var property: String?
   private var bytes = 0
+  private var arrayCount = 0
   private var bytesBeforeProperty = 0
 
   init(_ rules: ValueRules) { self.rules = rules }
@@ -55,6 +57,11 @@ struct ValueBudget {
       throw WireError("Cannot convert an array value in an array value.")
     }
     try check(depth: depth + 1)
+    // An array has no size of its own, so that only this limits the memory of empty ones.
+    arrayCount += 1
+    guard arrayCount <= Self.arraysMax else {
+      throw WireError("A document or an operand has at most \(Self.arraysMax) arrays.")
+    }
   }
 
   private func check(depth: Int) throws(WireError) {

@@ -139,7 +139,8 @@ package struct JSONMessageDecoder: FieldVisitor, ~Escapable {
   private mutating func enumCase<Case: WireEnum>(_ name: String) throws(WireError) -> Case {
     guard try reader.kind() == .string else { return Case(rawValue: try reader.int32()) ?? .unknownNumber }
     let text = try reader.string()
-    guard let match = zip(Case.allCases, Case.names).first(where: { $0.1 == text }) else {
+    guard let match = zip(Case.allCases, Case.names).first(where: { $0.1.utf8.elementsEqual(text.utf8) })
+    else {
       throw WireError("The field \(name) has no value '\(shortened(text))'.")
     }
     return match.0
