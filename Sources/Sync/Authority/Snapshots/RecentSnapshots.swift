@@ -39,8 +39,10 @@ final class RecentSnapshots: Sendable {
   private static let lifetime: UInt64 = 60_000_000_000
   /// A read fails if more documents have changed between its snapshot and its time.
   private static let changesMax = 100_000
-  private static let commitsPerPage = 500
+  private static let commitsPerPage = 2000
   private static let pageBytesMax = 1 << 20
+  /// A read also fails if the changes are more pages than these, because they are kept in memory.
+  private static let pagesMax = 128
 
   private let store: DocumentStore
   private let state = Locked(State())
@@ -151,7 +153,7 @@ final class RecentSnapshots: Sendable {
   {
     var changed: [DocumentPath: StoredDocument?] = [:]
     var (position, last) = (base.position, base.version)
-    while true {
+    for _ in 0..<Self.pagesMax {
       let (commits, end) = try store.feedChanges(
         after: position, max: Self.commitsPerPage, bytesMax: Self.pageBytesMax)
       for commit in commits {
@@ -165,6 +167,7 @@ final class RecentSnapshots: Sendable {
       guard end > position else { return PastSnapshot(base.snapshot, changed, at: last) }
       position = end
     }
+    throw .feedTruncated("Too much has changed.")
   }
 
   private static func state(_ change: FeedChange) throws(DocumentStoreError) -> StoredDocument? {
