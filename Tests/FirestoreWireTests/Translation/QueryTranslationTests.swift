@@ -29,16 +29,29 @@ struct QueryTranslationTests {
     #expect(sent > 5)
   }
 
-  /// Firestore has no orders after the name, no field twice in an order, and one negation in a query.
+  /// An inequality implies an order, which decides nothing behind the one of names.
+  @Test func impliedOrdersBehindTheNameAreNotWritten() throws {
+    let (a, n) = (StoredFieldPath(unchecked: ["a"]), StoredFieldPath(unchecked: ["n"]))
+    let query = try StructuredQuery(.collection(CollectionPath(unchecked: ["c"])))
+      .filtered(by: .field(n, .lessThan, .integer(0)))
+      .ordered(by: OrderBy(a)).ordered(by: OrderBy(.documentID, .descending))
+    let (parent, wire) = try database.wire(QueryRequest(query))
+    #expect(wire.orderBy.map { $0.field?.fieldPath } == ["a", "__name__"])
+    #expect(try database.query(try recoded(wire), parent: parent).query == query)
+  }
+
+  /// Firestore has no explicit orders after the name, no field twice in an order, and one negation in a query.
   private func isExpressible(_ query: StructuredQuery) -> Bool {
     if case .document = query.scope { return false }
-    let fields = query.executableForm.orders.map(\.field)
+    let run = query.executableForm
+    let isNameExplicit = run.explicitOrders.last?.field == .documentID
+    let fields = (isNameExplicit ? run.explicitOrders : run.orders).map(\.field)
     let leaves = query.filters.flatMap(\.leaves)
     let cursors = [query.start, query.end].compactMap { $0 }
     return Set(fields).count == fields.count && fields.last == .documentID
       && !query.orders.contains { $0.missing == .asNull }
       && leaves.count { [.notEqual, .notIn].contains($0.operator) } <= 1
-      && cursors.allSatisfy { !$0.values.isEmpty }
+      && cursors.allSatisfy { !$0.values.isEmpty && $0.values.count <= fields.count }
       && (leaves.map(\.operand) + cursors.flatMap(\.values)).allSatisfy(isExpressible)
   }
 

@@ -120,11 +120,16 @@ extension DatabaseName {
     wire.from = [selector]
     let filters = FilterWriter(database: self).filters(run.filters)
     wire.where = filters.count > 1 ? FilterWriter.composite(.and, filters) : filters.first
-    wire.orderBy = run.orders.map(\.wire)
+    // Firestore refuses orders after that of names. The query may have them implicitly, for its inequalities.
+    let orders = run.explicitOrders.last?.field == .documentID ? run.explicitOrders : run.orders
+    guard [run.start, run.end].allSatisfy({ ($0?.values.count ?? 0) <= orders.count }) else {
+      throw RemoteError(.unimplemented, "Firestore has no cursors with values behind that of the name.")
+    }
+    wire.orderBy = orders.map(\.wire)
     if case .first(let count) = run.limit { wire.limit = Int32(clamping: count) }
     wire.offset = Int32(clamping: run.offset)
-    wire.startAt = run.start.map { self.wire($0, run.orders) }
-    wire.endAt = run.end.map { self.wire($0, run.orders) }
+    wire.startAt = run.start.map { self.wire($0, orders) }
+    wire.endAt = run.end.map { self.wire($0, orders) }
     wire.select = request.mask.map(\.projection)
     return (parent, wire)
   }
