@@ -40,7 +40,7 @@ struct QueryTranslationTests {
     #expect(try database.query(try recoded(wire), parent: parent).query == query)
   }
 
-  /// Firestore has no explicit orders after the name, no field twice in an order, and one negation in a query.
+  /// Firestore has no explicit orders after the name, no field twice in an order, and one negation at most.
   private func isExpressible(_ query: StructuredQuery) -> Bool {
     if case .document = query.scope { return false }
     let run = query.executableForm

@@ -48,8 +48,8 @@ enum WireAgreement {
     form == .protobuf ? try Message(protobuf: bytes) : try Message(json: bytes)
   }
 
-  /// The bytes that a decoder may allocate: room for the text of an error, and a multiple of its bytes. A message of
-  /// two bytes becomes a struct, and an array of them is copied when it grows.
+  /// The bytes that a decoder may allocate: room for the text of an error, and a multiple of its bytes. A
+  /// message of two bytes becomes a struct, and an array of them is copied when it grows.
   private static let memoryMin = 1 << 15
   private static let memoryPerByte = 500
 

@@ -36,8 +36,8 @@ final class CommitLane: Sendable {
     let done: Done
 
     var space: Int { commit.mutations.count + 1 }
-    /// A commit with a check reads, and may wait for others and read again. Few of them begin at once, so that
-    /// commits of other clients soon have their turn.
+    /// A commit with a check reads, and may wait for others and read again. Few of them begin at once, so
+    /// that commits of other clients soon have their turn.
     var places: Int { commit.check == nil ? 1 : 16 }
   }
 
