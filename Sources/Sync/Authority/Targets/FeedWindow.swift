@@ -26,6 +26,8 @@ struct FeedWindow {
   private static let changesMin = 1000
   /// With more changes in the feed, of any document, the targets' documents are cheaper to read.
   private static let changesReadMax = 200_000
+  /// The maximum number of changes times targets. Each change is compared with each target.
+  private static let comparisonsMax = 20_000_000
 
   private(set) var entries: [DocumentPath: Entry] = [:]
 
@@ -53,6 +55,7 @@ struct FeedWindow {
     var changesRead = 0
     while mark.position < end {
       guard !requests.isEmpty, changesRead <= changesReadMax,
+        changesRead * requests.count <= comparisonsMax,
         let page = try backend.changes(after: mark, max: commitsPerPage), page.end.position > mark.position
       else { return nil }
       for commit in page.commits where commit.position <= end {
