@@ -136,6 +136,15 @@ import Testing
     #expect(KnownDifference.of(step("POST", ":runQuery", "{}"), error(400, text), reply(200, "[]")) == nil)
     let filter = step("POST", ":runQuery", #"{"filters":[]}"#)
     #expect(KnownDifference.of(filter, error(400, text), reply(200, "[]")) == .emptyFilter)
+    let twice = error(400, "A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction.")
+    func arrays(_ fields: String...) -> RESTStep {
+      let filters = fields.map {
+        #"{"fieldFilter":{"field":{"fieldPath":"\#($0)"},"op":"ARRAY_CONTAINS","value":{"nullValue":null}}}"#
+      }
+      return step("POST", ":runQuery", #"{"filters":[\#(filters.joined(separator: ","))]}"#)
+    }
+    #expect(KnownDifference.of(arrays("a", "a"), twice, reply(200, "[]")) == .repeatedArrayFilter)
+    #expect(KnownDifference.of(arrays("a", "b"), twice, reply(200, "[]")) == nil)
     let commit = step("POST", ":commit", #"{"writes":[{"update":{"fields":{"__a__":{}}}}]}"#)
     let reserved = error(400, "field name __a__ is reserved.")
     #expect(KnownDifference.of(commit, reserved, reply(200, "{}")) == .unstoredField)

@@ -34,6 +34,8 @@ package enum KnownDifference: String, CaseIterable, Sendable {
   case nameEquality
   /// The emulator answers filters with an empty list of filters inside.
   case emptyFilter
+  /// The emulator merges alternatives that contain each other, and then counts array filters.
+  case repeatedArrayFilter
   /// The emulator refuses aggregates of fields that a projection lacks.
   case aggregationMask
   /// In the emulator, the limit of an aggregation counts only documents that have the aggregated fields.
@@ -85,6 +87,8 @@ package enum KnownDifference: String, CaseIterable, Sendable {
     case .emptyFilter:
       return isRefusedByUs && ours.message == "Composite filter must have at least one sub-filter."
         && step.body.contains(#""filters":[]"#)
+    case .repeatedArrayFilter:
+      return isRefusedByUs && ours.message == Self.twoArrayFilters && step.hasOverlappingArrayFilters
     case .missingPage: return isRefusedByUs && step.isListWithMissing && Self.isPageError(step, ours.message)
     case .longName:
       // The emulator looks for the document, and may or may not find what it needs.
@@ -116,6 +120,8 @@ package enum KnownDifference: String, CaseIterable, Sendable {
         .contains { message.hasPrefix($0) }
   }
 
+  private static let twoArrayFilters = "A maximum of 1 'ARRAY_CONTAINS' filter is allowed per disjunction."
+
   private static func isMerging(_ message: String) -> Bool {
     message.hasPrefix("Cannot collapse mutations ") || message.hasSuffix(" an entity in the same request.")
   }
@@ -133,6 +139,19 @@ extension RESTStep {
     [path, body].contains { $0.contains(String(repeating: "x", count: 1501)) }
   }
 
+  /// Whether two array filters of the query have the same field and a value in common.
+  fileprivate var hasOverlappingArrayFilters: Bool {
+    let filters = JSONTree(Array(body.utf8)).fieldFilters.filter {
+      $0["op"]?.text?.hasPrefix("ARRAY_CONTAINS") ?? false
+    }
+    return filters.indices.contains { index in
+      filters[..<index].contains { earlier in
+        earlier["field"] == filters[index]["field"]
+          && earlier.operands.contains { filters[index].operands.contains($0) }
+      }
+    }
+  }
+
   var writes: [JSONTree] { JSONTree(Array(body.utf8))["writes"]?.elements ?? [] }
 
   /// The names of the documents that several writes of the body change.
@@ -143,6 +162,22 @@ extension RESTStep {
 }
 
 extension JSONTree {
+  /// All field filters in the tree.
+  fileprivate var fieldFilters: [JSONTree] {
+    switch self {
+    case .object(let members):
+      members.flatMap { name, value in name == "fieldFilter" ? [value] : value.fieldFilters }
+    case .array(let elements): elements.flatMap(\.fieldFilters)
+    default: []
+    }
+  }
+
+  /// The values with which a filter compares.
+  fileprivate var operands: [JSONTree] {
+    guard let value = self["value"] else { return [] }
+    return value["arrayValue"]?["values"]?.elements ?? [value]
+  }
+
   /// The name of the document of a write.
   var writtenName: String? {
     (self["update"]?["name"] ?? self["delete"] ?? self["verify"] ?? self["transform"]?["document"])?.text

@@ -46,7 +46,11 @@ extension RESTScript {
     }
     let test = #"{"unaryFilter":{"op":"IS_NOT_NULL","field":{"fieldPath":"n"}}}"#
     let single = #""where":{"compositeFilter":{"op":"AND","filters":[\#(test),\#(test)]}}"#
+    let arrays = ["n", "s"].map { field in
+      #"{"fieldFilter":{"field":{"fieldPath":"\#(field)"},"op":"ARRAY_CONTAINS","value":{"integerValue":"1"}}}"#
+    }
     for query in [
+      #""where":{"compositeFilter":{"op":"AND","filters":[\#(arrays.joined(separator: ","))]}}"#,
       #""limit":-1"#, #""offset":-1"#,
       #""orderBy":[{"field":{"fieldPath":"n"}},{"field":{"fieldPath":"n"}}]"#,
       #""orderBy":[{"field":{"fieldPath":"__name__"}},{"field":{"fieldPath":"n"}}]"#,
