@@ -162,4 +162,16 @@ import Testing
     #expect(comparison.difference(times("1", "1"), times("a", "b")) != nil)
     #expect(comparison.difference(times("3", "4"), times("c", "c")) != nil)
   }
+
+  /// The emulator takes the times of values in whole milliseconds.
+  @Test func severalTimesOfValuesMayBeOne() {
+    var comparison = RESTComparison()
+    func values(_ first: String, _ second: String) -> RESTReply {
+      reply(200, #"[{"timestampValue":"\#(first)"},{"timestampValue":"\#(second)"}]"#)
+    }
+    #expect(comparison.difference(values("1", "2"), values("a", "a")) == nil)
+    #expect(comparison.difference(values("3", "3"), values("b", "c")) != nil)
+    #expect(comparison.difference(values("4", "1"), values("4", "a")) == nil)
+    #expect(comparison.difference(values("5", "1"), values("d", "b")) != nil)
+  }
 }

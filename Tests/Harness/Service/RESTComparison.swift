@@ -6,8 +6,9 @@
 
 package struct RESTComparison: Sendable {
   private var times = Correspondence()
-  /// Values that the commit computes have times of their own, which the emulator takes at another snapshot.
-  private var values = Correspondence()
+  /// Values that the commit computes have times of their own. The emulator takes them in whole milliseconds,
+  /// so that several of ours can be one of theirs.
+  private var values: [String: String] = [:]
 
   package init() {}
 
@@ -48,7 +49,9 @@ package struct RESTComparison: Sendable {
     case (.string(let left), .string(let right)) where name == "readTime":
       return readTimes.match(left, right) ? nil : "\(place): \(left), theirs \(right)"
     case (.string(let left), .string(let right)) where name == "timestampValue":
-      return left == right || values.match(left, right) ? nil : "\(place): \(left), theirs \(right)"
+      let known = left == right ? left : values[left, default: right]
+      values[left] = known
+      return known == right ? nil : "\(place): \(left), theirs \(right)"
     case (.string, .string) where Self.opaqueNames.contains(name): return nil
     default: return ours == theirs ? nil : "\(place): \(ours), theirs \(theirs)"
     }
