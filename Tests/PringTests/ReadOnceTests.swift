@@ -123,12 +123,17 @@ extension PringTests {
     @Test func aListeningDataSourceEndsWhenReleased() async throws {
       let room = try await room("ada")
       let heard = CallbackValues<Int>()
+      let released = CallbackValues<Void>()
+      var signal: ReleaseSignal? = ReleaseSignal(released)
       var source: DataSource<Member>? = room.members.query.dataSource()
-        .onCompleted { _, members in heard.add(members.count) }
+        .onCompleted { [signal] _, members in withExtendedLifetime(signal) { heard.add(members.count) } }
         .listen()
+      signal = nil
       let watched = Watched(try #require(source))
       #expect(await heard.next() == 1)
       app.onCallbackQueue { source = nil }
+      // The callback that was heard may still return.
+      await released.next()
       #expect(isGone(watched))
       room.members.insert(Member(id: "eve"))
       try await room.update()
@@ -139,12 +144,17 @@ extension PringTests {
     @Test func changesInProgressDoNotRetainAListeningDataSource() async throws {
       try await make("a")
       let asked = CallbackValues<(Item, (Item) -> Void)>()
+      let released = CallbackValues<Void>()
+      var signal: ReleaseSignal? = ReleaseSignal(released)
       var source: DataSource<Item>? = Item.query.dataSource()
         .on(parse: { _, item, done in asked.add((item, done)) })
+        .onCompleted { [signal] _, _ in withExtendedLifetime(signal) {} }
         .listen()
+      signal = nil
       let watched = Watched(try #require(source))
       let (item, done) = await asked.next()
       app.onCallbackQueue { source = nil }
+      await released.next()
       #expect(isGone(watched))
       done(item)
     }
