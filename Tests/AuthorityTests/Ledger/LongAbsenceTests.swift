@@ -31,6 +31,23 @@ import Testing
     return SyncDriver(local, remote, options: SyncEngine.Options(), scheduler: scheduler)
   }
 
+  @Test func anAppChoosesHowLongRunsAreRemembered() throws {
+    let world = try TestStore()
+    var options = AuthorityOptions()
+    #expect(options.runLifetimeDays == 90)
+    options.runLifetimeDays = 2
+    let authority = try Authority.of(world.store, options: options)
+    let run = RunRegistration(queue: "c/-", run: RunID(1))
+    var write = TestLedger.write(1)
+    write.registration = try authority.ledger.register(run, as: nil)
+    let first = try authority.take(write, as: nil)
+    world.pass(microseconds: TestStore.day)
+    #expect(try authority.take(write, as: nil)?.version == first?.version)
+    world.pass(microseconds: 4 * TestStore.day)
+    try authority.ledger.removeExpired()
+    #expect(throws: RemoteError.outcomeUnknown) { try authority.take(write, as: nil) }
+  }
+
   private func pass() { scheduler.play(for: 100_000_000) }
 
   private func passDays(_ count: Int64) throws {
