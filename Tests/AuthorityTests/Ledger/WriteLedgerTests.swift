@@ -156,7 +156,7 @@ import Testing
       #expect(rejects(.invalidArgument, TestLedger.write(batch, [increment(counter, by: 2)])))
       #expect(try world.take(TestLedger.write(batch)) != nil)
     }
-    // What is no longer known is not claimed, whether the writes are the same or not.
+    // The digest of an earlier batch is forgotten, so its writes cannot be compared.
     #expect(world.isUnknown(TestLedger.write(known - 1)))
     #expect(world.isUnknown(TestLedger.write(known - 1, [increment(counter, by: 2)])))
     let later = try TestLedger(try TestStore(on: world.world.copy, clock: world.world.clock, seed: 2))

@@ -1,5 +1,5 @@
-// What a change costs an authority: with answers of one and of two thousand documents, and with ten thousand
-// targets that the change does not concern.
+// The cost of a change for an authority: with answers of one and of two thousand documents, and with ten
+// thousand targets that the change does not concern.
 //
 // Commits, watch streams and their messages all run on the thread that measures.
 
