@@ -3,7 +3,8 @@
 // A transaction may commit if each of its reads would have the same result at the transaction's place in the
 // order. A document that was read must have the same update time, or still be absent. For a query, no
 // document of the result may have changed, and no other document may match now. If a limit cut off the
-// result, a new match conflicts only if it sorts before the last document of the result.
+// result, a new match conflicts only if it sorts before the last document of the result. For a part of a scan
+// that was read, no other document of it may exist now.
 
 struct TransactionReads: Sendable {
   /// The result of one query.
@@ -24,10 +25,12 @@ struct TransactionReads: Sendable {
   /// The update time of each document that was read; nil for an absent document.
   private var documents: [[UInt8]: StoredTimestamp?] = [:]
   private var ranges: [Range] = []
+  /// The parts of scans that were read. Their documents are in `documents`.
+  private var scans: [PathScan] = []
 
   init(floor: UInt64) { self.floor = floor }
 
-  var isEmpty: Bool { documents.isEmpty && ranges.isEmpty }
+  var isEmpty: Bool { documents.isEmpty && ranges.isEmpty && scans.isEmpty }
 
   /// The keys of the locks for everything that was read.
   var lockKeys: [RecordKey] {
@@ -61,6 +64,24 @@ struct TransactionReads: Sendable {
     ranges.append(Range(query: query.executableForm, answer: answer))
   }
 
+  /// Adds a part of a scan, and its documents.
+  mutating func add(_ part: PathScan, _ found: [DocumentRecord]) {
+    for record in found { documents[DocumentKey.encode(record.path)] = .some(record.updateTime) }
+    if let place = scans.firstIndex(where: { $0.hasScope(of: part) }) {
+      scans[place].add(part.ranges)
+    } else {
+      scans.append(part)
+    }
+  }
+
+  /// Whether a document exists now in a scan that did not find it.
+  private func isNew(_ key: [UInt8], _ after: StoredDocument?) -> Bool {
+    guard !scans.isEmpty, let path = after?.path, documents[key] == nil, !path.isReserved else {
+      return false
+    }
+    return scans.contains { $0.contains(path) }
+  }
+
   enum Conflict: Sendable {
     case document
     case answer
@@ -78,6 +99,7 @@ struct TransactionReads: Sendable {
   /// `after` is the latest state of the document.
   func conflict(_ key: [UInt8], _ after: StoredDocument?) -> Conflict? {
     if let version = documents[key], version != after?.updateTime { return .document }
+    if isNew(key, after) { return .answer }
     return ranges.contains { $0.isChanged(by: key, after) } ? .answer : nil
   }
 }

@@ -7,10 +7,11 @@ import ByteStore
 
 /// The names in the paths of all documents in one snapshot.
 struct CollectionNames {
-  private let snapshot: Snapshot
-  private let index: OrderedIndex
+  let snapshot: Snapshot
+  /// The index of names.
+  let index: OrderedIndex
   /// Whether documents exist that have changed since the snapshot.
-  private let changed: [DocumentPath: Bool]
+  let changed: [DocumentPath: Bool]
 
   /// `index` is the index of names in `snapshot`. `changed` says of documents whether they exist, in place of
   /// the snapshot.

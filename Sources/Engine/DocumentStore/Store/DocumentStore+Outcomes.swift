@@ -23,13 +23,21 @@ extension DocumentStore {
   /// mutations nor the record are then written.
   @discardableResult
   package func finishCommit(_ inProgress: OutcomeInProgress) throws(DocumentStoreError) -> CommitOutcome {
-    try finished(inProgress.commit).outcome
+    defer { inProgress.transaction?.didFinish() }
+    return try finished(inProgress.commit).outcome
   }
 }
 
 /// A commit that has its place in the order, and whose results are collected.
 package struct OutcomeInProgress: Sendable {
   fileprivate let commit: CommitInProgress
+  /// The transaction of the commit, whose reads are kept until the commit has ended.
+  fileprivate let transaction: StoreTransaction?
+
+  init(commit: CommitInProgress, transaction: StoreTransaction? = nil) {
+    self.commit = commit
+    self.transaction = transaction
+  }
 
   /// The commit's time, unless it has to be resolved again.
   package var time: StoredTimestamp { commit.time }

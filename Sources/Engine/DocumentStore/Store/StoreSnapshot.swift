@@ -160,6 +160,13 @@ public final class StoreSnapshot: Sendable {
     return CollectionNames(state.snapshot, state.view.names, changed: changed)
   }
 
+  /// Reads documents in the order of their paths.
+  func pathReader() throws(DocumentStoreError) -> PathReader {
+    let state = try opened()
+    return PathReader(
+      state.snapshot, state.view.names, shapes: store.indexes.shapes.table, storePath: store.path)
+  }
+
   // MARK: Running
 
   /// Runs a query. If `mayRetry` is true, `body` may be called again from the start, with other indexes.

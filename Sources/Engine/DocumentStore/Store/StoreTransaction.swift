@@ -105,6 +105,17 @@ public final class StoreTransaction: Sendable {
     return pages
   }
 
+  /// The first documents of a scan in the snapshot. The commit fails if one of them has changed, or if there
+  /// are others now before the end of the page. Throws `invalidArgument` after the first write.
+  package func page(
+    of scan: PathScan, documentsMax: Int, bytesMax: Int = QueryPages.pageBytesStandard
+  ) throws(DocumentStoreError) -> PathPage {
+    try checkReading()
+    let page = try snapshot.page(of: scan, documentsMax: documentsMax, bytesMax: bytesMax)
+    state.withLock { $0.reads.add(page.part(of: scan), page.records) }
+    return page
+  }
+
   /// Names of documents in the snapshot. The commit does not validate them.
   package func documentIDs(
     in collection: CollectionPath, after: String?, max count: Int
@@ -117,6 +128,11 @@ public final class StoreTransaction: Sendable {
     below document: DocumentPath?, after: String?, max count: Int
   ) throws(DocumentStoreError) -> [String] {
     try snapshot.collectionIDs(below: document, after: after, max: count)
+  }
+
+  /// The indexes that a query reads. The commit does not validate them.
+  package func indexesUsed(by query: StructuredQuery) throws(DocumentStoreError) -> [IndexDefinition?] {
+    try snapshot.indexesUsed(by: query)
   }
 
   /// Aggregates over the result of a query in the snapshot, one value per aggregate. The commit fails if the
@@ -259,18 +275,42 @@ public final class StoreTransaction: Sendable {
   private func commit(
     _ outcome: CommitTerms.OutcomeRequest?
   ) throws(DocumentStoreError) -> CommitInProgress? {
+    guard let begun = try begin(outcome) else { return nil }
+    defer { release() }
+    return try ending { () throws(DocumentStoreError) in try store.finished(begun) }
+  }
+
+  /// Validates the reads and starts the commit like `DocumentStore.beginCommit`. The transaction is over.
+  /// Returns nil, and writes no record, if the transaction has no writes.
+  package func beginCommit(
+    recording record: CommitRecord?
+  ) throws(DocumentStoreError) -> OutcomeInProgress? {
+    guard let begun = try begin(CommitTerms.OutcomeRequest(record: record)) else { return nil }
+    return OutcomeInProgress(commit: begun, transaction: self)
+  }
+
+  /// Ends a transaction whose commit has ended.
+  func didFinish() { release() }
+
+  private func begin(
+    _ outcome: CommitTerms.OutcomeRequest?
+  ) throws(DocumentStoreError) -> CommitInProgress? {
     if !state.withLock({ $0.isOver || $0.mutations.isEmpty }) { try takeTurns() }
     let (reads, mutations, wasOver, failure) = state.withLock { state in
       defer { state.isOver = true }
       return (state.reads, state.mutations, state.isOver, state.failure)
     }
     guard !wasOver else { throw .invalidArgument("A transaction can be committed once.") }
-    defer { release() }
+    // A commit that depends on a refused one validates the reads again, so they stay open until its end.
+    var isBegun = false
+    defer { if !isBegun { release() } }
     if let failure { throw failure }
     guard !mutations.isEmpty else { return nil }
-    return try ending { () throws(DocumentStoreError) in
-      try store.finished(try store.pipeline.begin(mutations, CommitTerms(reads: reads, outcome: outcome)))
+    let begun = try ending { () throws(DocumentStoreError) in
+      try store.pipeline.begin(mutations, CommitTerms(reads: reads, outcome: outcome))
     }
+    isBegun = true
+    return begun
   }
 
   /// Waits for the transaction's turn at everything that it has touched, if other transactions are waiting.
