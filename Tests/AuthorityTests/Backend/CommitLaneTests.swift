@@ -22,11 +22,13 @@ import Testing
     }
   }
 
-  private func commit(_ client: UInt64, mutations: Int = 1, _ check: BackendCheck? = nil, in lane: CommitLane)
-  {
-    let paths = (0..<mutations).map { DocumentPath(unchecked: ["rooms", "\(client)-\($0)"]) }
+  private func commit(
+    _ client: UInt64?, mutations: Int = 1, _ check: BackendCheck? = nil, in lane: CommitLane
+  ) {
+    let paths = (0..<mutations).map { DocumentPath(unchecked: ["rooms", "\(client ?? 99)-\($0)"]) }
     var commit = BackendCommit(paths.map(increment), check: check)
     commit.client = CommitClient(connection: client)
+    let client = client ?? 99
     lane.commit(commit) { [order, refused] outcome in
       switch outcome {
       case .success: order.withLock { $0.append(client) }
@@ -69,6 +71,25 @@ import Testing
     let order = wait(for: 105)
     #expect(Array(order.filter { $0 != 0 }.prefix(6)) == [1, 2, 3, 1, 2, 3])
     #expect(order.filter { $0 == 1 }.count == 100)
+  }
+
+  /// The clients behind a proxy are not known. They have the room of one client, but each commit has a turn.
+  @Test func commitsOfUnknownClientsHaveTurnsOfTheirOwn() {
+    let lane = lane { limits in
+      limits.inProgress = 1
+      limits.space = 200
+      limits.waitNanoseconds = 0
+    }
+    let gate = Locked(false)
+    commit(0, waiting(for: gate), in: lane)
+    for _ in 0..<3 { commit(nil, in: lane) }
+    commit(1, in: lane)
+    for _ in 0..<97 { commit(nil, in: lane) }
+    gate.withLock { $0 = true }
+    gate.wakeAll()
+    let order = wait(for: 102)
+    #expect(Array(order.filter { $0 != 0 }.prefix(5)) == [99, 99, 99, 1, 99])
+    #expect(order.filter { $0 == 99 }.count == 49 && refused.withLock { $0 } == [99: 51])
   }
 
   @Test func oneClientLeavesRoomForOthers() {

@@ -128,6 +128,7 @@ private final class ForwardingBackend: DocumentBackend {
   }
 
   func snapshot(_ when: SnapshotTime) throws(RemoteError) -> any BackendSnapshot { try base.snapshot(when) }
+  var lastVersion: SnapshotVersion { base.lastVersion }
   func keepRecentSnapshots() throws(RemoteError) { try base.keepRecentSnapshots() }
   func transaction() throws(RemoteError) -> any BackendTransaction { try base.transaction() }
   func commit(_ commit: BackendCommit) throws(RemoteError) -> CommitOutcome { try base.commit(commit) }

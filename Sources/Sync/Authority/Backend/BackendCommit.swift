@@ -10,6 +10,9 @@ package struct BackendCommit: Sendable {
   package var recording: CommitRecord?
   /// Decides about the commit with documents as they are at the commit.
   package var check: BackendCheck?
+  /// A transaction that ends with this commit. The commit is refused with `aborted` unless every read of the
+  /// transaction would still give the same result. A commit with a transaction has no check.
+  package var transaction: (any BackendTransaction)?
   /// Whose commit this is. The commits of one client do not make those of others wait for long.
   package var client = CommitClient()
 
@@ -20,10 +23,13 @@ package struct BackendCommit: Sendable {
   }
 }
 
-/// The client of a commit: a connection, or a user where the connection is not known.
+/// The client of a commit: a connection, or a user where the connection is not known. Without either, the
+/// client is not known, and perhaps one of many.
 package struct CommitClient: Hashable, Sendable {
   private let user: String?
   private let connection: UInt64?
+
+  var isKnown: Bool { user != nil || connection != nil }
 
   package init(user: String? = nil, connection: UInt64? = nil) {
     self.user = connection == nil ? user : nil

@@ -5,11 +5,14 @@
 //   3. finish   another queue finishes them in the same order
 //
 // While the first commit of the second queue waits for the disk, the first queue begins the next ones, so the
-// store writes them as one group. A commit with a check reads documents first, and takes one of a few
-// queues of its own.
+// store writes them as one group. A commit with a check reads documents first, on one of a few queues of its
+// own. If another commit changes a document that it has read, it is repeated there, and waits there.
 //
 // A client is admitted while it uses no more space than is free. The lane is therefore never full: one client
 // gets at most one half of it, two get a third each, and there is room for another one.
+//
+// Clients that are not known may be many. Together they have the space of one client. But each of their
+// commits has a turn of its own, and they are not refused because one of them waits for long.
 
 internal import ByteStore
 internal import Dispatch
@@ -60,7 +63,7 @@ final class CommitLane: Sendable {
     let entry = Entry(commit: commit, time: store.clock.monotonicNanoseconds(), done: done)
     guard state.withLock({ [limits] in $0.admit(entry, limits) }) else {
       return refusing.async {
-        done(.failure(RemoteError(.resourceExhausted, "The database is overloaded. Try again later.")))
+        done(.failure(.overloaded))
       }
     }
     beginning.async { [self] in beginNext() }
@@ -71,14 +74,40 @@ final class CommitLane: Sendable {
   private func beginNext() {
     guard let (entry, number) = state.withLock({ [limits] in $0.begin(limits) }) else { return }
     if let check = entry.commit.check {
-      return checking[number % checking.count].async { [self] in end(entry, checked(entry.commit, check)) }
+      let queue = checking[number % checking.count]
+      return queue.async { [self] in begin(entry, after: check, on: queue) }
     }
-    let begun = Result { () throws(DocumentStoreError) in
-      try store.beginCommit(entry.commit.mutations, recording: entry.commit.recording)
+    let begun = Result { () throws(DocumentStoreError) in try begin(entry.commit) }
+    finish(begun.mapError { RemoteError(ofCommit: $0) }) { [self] in end(entry, $0) }
+  }
+
+  private func begin(_ commit: BackendCommit) throws(DocumentStoreError) -> OutcomeInProgress {
+    guard let transaction = commit.transaction else {
+      return try store.beginCommit(commit.mutations, recording: commit.recording)
     }
+    guard let transaction = transaction as? EmbeddedTransaction else {
+      throw .invalidArgument("The transaction is one of another backend.")
+    }
+    return try transaction.begin(commit.mutations, recording: commit.recording, in: store)
+  }
+
+  private func begin(_ entry: Entry, after check: BackendCheck, on queue: DispatchQueue) {
+    let begun = Result { () throws(RemoteError) in
+      try EmbeddedBackend.begin(entry.commit, after: check, in: store)
+    }
+    finish(begun) { [self] outcome in
+      guard case .failure(let error) = outcome, error.code == .aborted else { return end(entry, outcome) }
+      queue.async { [self] in end(entry, checked(entry.commit, check)) }
+    }
+  }
+
+  private func finish(_ begun: Result<OutcomeInProgress, RemoteError>, _ done: @escaping Done) {
     finishing.async { [self] in
-      let outcome = Result { () throws(DocumentStoreError) in try store.finishCommit(try begun.get()) }
-      end(entry, outcome.mapError { RemoteError(ofCommit: $0) })
+      done(
+        begun.flatMap { begun in
+          let outcome = Result { () throws(DocumentStoreError) in try store.finishCommit(begun) }
+          return outcome.mapError { RemoteError(ofCommit: $0) }
+        })
     }
   }
 
@@ -101,13 +130,15 @@ final class CommitLane: Sendable {
     mutating func admit(_ entry: Entry, _ limits: Limits) -> Bool {
       let client = entry.commit.client
       let line = lines[client] ?? Line()
-      if let oldest = line.first?.time, entry.time > oldest, entry.time - oldest > limits.waitNanoseconds {
+      if client.isKnown, let oldest = line.first?.time, entry.time > oldest,
+        entry.time - oldest > limits.waitNanoseconds
+      {
         return false
       }
       // A commit that is larger than the lane is admitted when the lane is empty.
       guard usedSpace == 0 || line.usedSpace + entry.space <= limits.space - usedSpace else { return false }
       usedSpace += entry.space
-      if line.first == nil { clients.append(client) }
+      if line.first == nil || !client.isKnown { clients.append(client) }
       lines[client, default: Line()].add(entry)
       return true
     }
@@ -122,7 +153,7 @@ final class CommitLane: Sendable {
         firstClient = 0
       }
       guard let entry = lines[client]?.removeFirst() else { return nil }
-      if lines[client]?.first != nil { clients.append(client) }
+      if lines[client]?.first != nil, client.isKnown { clients.append(client) }
       inProgress += entry.places
       begunCount &+= 1
       return (entry, begunCount & 0xFF)

@@ -21,6 +21,10 @@ package protocol DocumentBackend: AnyObject, Sendable {
   /// Opens a consistent view of all documents. The caller closes it.
   func snapshot(_ when: SnapshotTime) throws(RemoteError) -> any BackendSnapshot
 
+  /// The version of a snapshot that would be taken now, without taking it. Not older than any commit that was
+  /// acknowledged before.
+  var lastVersion: SnapshotVersion { get }
+
   /// Keeps what `snapshot` needs for each time of the last minute. Without this call, only the snapshot after
   /// the last commit can be read.
   func keepRecentSnapshots() throws(RemoteError)

@@ -65,6 +65,8 @@ package final class EmbeddedBackend: DocumentBackend {
     }
   }
 
+  package var lastVersion: SnapshotVersion { store.lastCommitTime.map { SnapshotVersion($0) } ?? .first }
+
   private func checkIsPast(_ version: SnapshotVersion, last: SnapshotVersion) throws(RemoteError) {
     guard version <= last || version.microseconds <= store.clock.wallMicroseconds() else {
       throw RemoteError(.invalidArgument, "The requested 'read_time' cannot be in the future.")
@@ -91,7 +93,11 @@ package final class EmbeddedBackend: DocumentBackend {
   package func commit(_ commit: BackendCommit) throws(RemoteError) -> CommitOutcome {
     if let check = commit.check { return try Self.commit(commit, after: check, in: store) }
     do throws(DocumentStoreError) {
-      return try store.commit(commit.mutations, recording: commit.recording)
+      guard let transaction = commit.transaction as? EmbeddedTransaction else {
+        return try store.commit(commit.mutations, recording: commit.recording)
+      }
+      return try store.finishCommit(
+        try transaction.begin(commit.mutations, recording: commit.recording, in: store))
     } catch {
       throw RemoteError(ofCommit: error)
     }

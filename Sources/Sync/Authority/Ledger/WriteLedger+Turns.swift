@@ -51,6 +51,6 @@ extension WriteLedger {
       }
     }
     guard !isAccepted else { return }
-    done(.failure(RemoteError(.resourceExhausted, "Too many writes of the same client wait.")))
+    done(.failure(.tooManyTurns))
   }
 }

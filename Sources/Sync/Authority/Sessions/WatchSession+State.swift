@@ -35,8 +35,7 @@ extension WatchSession {
         throw RemoteError(.invalidArgument, "The stream already has a target with the id \(request.id).")
       }
       guard targets.count < WatchSession.targetsMax else {
-        throw RemoteError(
-          .resourceExhausted, "A stream has at most \(WatchSession.targetsMax) targets.")
+        throw .tooManyTargets
       }
       var request = request
       if request.id.value == 0 { request.id = freeID }

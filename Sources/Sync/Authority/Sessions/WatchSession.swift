@@ -159,7 +159,7 @@ package final class WatchSession: AuthoritySession {
     case .isQueued: break
     case .isNew: consumer.enqueue { [weak self] in self?.flush() }
     case .isFull:
-      end(RemoteError(.resourceExhausted, "The stream has too many requests whose answers wait."))
+      end(.tooManyAnswers)
     }
   }
 }

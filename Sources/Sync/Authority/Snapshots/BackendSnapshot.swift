@@ -20,6 +20,11 @@ package protocol BackendSnapshot: AnyObject, Sendable {
     _ aggregates: [Aggregate], over query: StructuredQuery
   ) throws(RemoteError) -> [StoredValue]
 
+  /// The first documents of a scan, in the order of their names. The page is bounded in bytes and in work, so
+  /// it can be empty before the end of the scan. It can have more than `documentsMax` documents if they are
+  /// in memory anyway.
+  func page(of scan: PathScan, documentsMax: Int) throws(RemoteError) -> PathPage
+
   /// The ids of the collections directly below a document, or of the root collections, in the order of names.
   /// A collection without documents is listed if a document is below it at any depth.
   func collections(below: DocumentPath?, after: String?, max: Int) throws(RemoteError) -> [String]
@@ -28,10 +33,20 @@ package protocol BackendSnapshot: AnyObject, Sendable {
   /// have documents below them.
   func documentIDs(in collection: CollectionPath, after: String?, max: Int) throws(RemoteError) -> [String]
 
+  /// Paths that split the documents of a collection group into parts of about equal counts, in the order of
+  /// names. Each path begins a part. There may be fewer than `max`.
+  func splitPoints(ofGroup id: String, max: Int) throws(RemoteError) -> [DocumentPath]
+
+  /// The indexes that a query reads, each once; nil stands for the names of all documents. Does not run it.
+  func indexesUsed(by query: StructuredQuery) throws(RemoteError) -> [IndexDefinition?]
+
   func close()
 }
 
 extension BackendSnapshot {
+  /// A snapshot that has no counts splits nothing.
+  package func splitPoints(ofGroup id: String, max count: Int) throws(RemoteError) -> [DocumentPath] { [] }
+
   /// Calls `body` with each document of the result in order, until `body` returns false.
   package func forEach(_ query: StructuredQuery, _ body: (DocumentRecord) -> Bool) throws(RemoteError) {
     let pages = try pages(query)

@@ -28,6 +28,12 @@ final class EmbeddedSnapshot: BackendSnapshot {
     try translating { () throws(DocumentStoreError) in try snapshot.aggregate(aggregates, over: query) }
   }
 
+  func page(of scan: PathScan, documentsMax: Int) throws(RemoteError) -> PathPage {
+    try translating { () throws(DocumentStoreError) in
+      try snapshot.page(of: scan, documentsMax: documentsMax)
+    }
+  }
+
   func collections(
     below document: DocumentPath?, after: String?, max count: Int
   ) throws(RemoteError) -> [String] {
@@ -42,6 +48,16 @@ final class EmbeddedSnapshot: BackendSnapshot {
     try translating { () throws(DocumentStoreError) in
       try snapshot.documentIDs(in: collection, after: after, max: count)
     }
+  }
+
+  func splitPoints(ofGroup id: String, max count: Int) throws(RemoteError) -> [DocumentPath] {
+    try translating { () throws(DocumentStoreError) in
+      try snapshot.splitPoints(ofGroup: id, max: count)
+    }
+  }
+
+  func indexesUsed(by query: StructuredQuery) throws(RemoteError) -> [IndexDefinition?] {
+    try translating { () throws(DocumentStoreError) in try snapshot.indexesUsed(by: query) }
   }
 
   func close() { snapshot.close() }
@@ -77,6 +93,12 @@ final class EmbeddedTransaction: BackendTransaction {
     }
   }
 
+  func page(of scan: PathScan, documentsMax: Int) throws(RemoteError) -> PathPage {
+    try translating { () throws(DocumentStoreError) in
+      try transaction.page(of: scan, documentsMax: documentsMax)
+    }
+  }
+
   func collections(
     below document: DocumentPath?, after: String?, max count: Int
   ) throws(RemoteError) -> [String] {
@@ -101,6 +123,25 @@ final class EmbeddedTransaction: BackendTransaction {
       transaction.end()
       throw RemoteError(ofCommit: error)
     }
+  }
+
+  /// Starts a commit like `DocumentStore.beginCommit`, and ends the transaction.
+  func begin(
+    _ mutations: [Mutation], recording record: CommitRecord?, in store: DocumentStore
+  ) throws(DocumentStoreError) -> OutcomeInProgress {
+    do throws(DocumentStoreError) {
+      try transaction.add(mutations)
+      if let begun = try transaction.beginCommit(recording: record) { return begun }
+      // Without mutations, all reads are from one snapshot and hold there.
+      return try store.beginCommit([], recording: record)
+    } catch {
+      transaction.end()
+      throw error
+    }
+  }
+
+  func indexesUsed(by query: StructuredQuery) throws(RemoteError) -> [IndexDefinition?] {
+    try translating { () throws(DocumentStoreError) in try transaction.indexesUsed(by: query) }
   }
 
   func close() { transaction.end() }

@@ -66,9 +66,25 @@ final class PastSnapshot: BackendSnapshot {
     }
   }
 
+  func page(of scan: PathScan, documentsMax: Int) throws(RemoteError) -> PathPage {
+    let snapshot = try opened()
+    return try translating { () throws(DocumentStoreError) in
+      var page = try snapshot.page(of: scan, documentsMax: documentsMax)
+      let part = page.part(of: scan)
+      page.records.removeAll { changed[$0.path] != nil }
+      page.add(changed.values.compactMap { $0 }.filter { part.contains($0.path) && !$0.path.isReserved })
+      return page
+    }
+  }
+
   /// Whether the result of a query can differ from that in the snapshot.
   private func concerns(_ query: StructuredQuery) -> Bool {
     changed.keys.contains { query.scope.contains($0) }
+  }
+
+  func indexesUsed(by query: StructuredQuery) throws(RemoteError) -> [IndexDefinition?] {
+    let snapshot = try opened()
+    return try translating { () throws(DocumentStoreError) in try snapshot.indexesUsed(by: query) }
   }
 
   // MARK: Names
@@ -90,6 +106,13 @@ final class PastSnapshot: BackendSnapshot {
     return try translating { () throws(DocumentStoreError) in
       try snapshot.documentIDs(
         in: collection, after: after, max: count, changed: changed.mapValues { $0 != nil })
+    }
+  }
+
+  func splitPoints(ofGroup id: String, max count: Int) throws(RemoteError) -> [DocumentPath] {
+    let snapshot = try opened()
+    return try translating { () throws(DocumentStoreError) in
+      try snapshot.splitPoints(ofGroup: id, max: count, changed: changed.mapValues { $0 != nil })
     }
   }
 }
