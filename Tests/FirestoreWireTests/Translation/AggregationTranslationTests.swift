@@ -19,8 +19,8 @@ struct AggregationTranslationTests {
     let request = try request(
       #"{"alias":"a","count":{}},{"sum":{"field":{"fieldPath":"n"}}},{"avg":{"field":{"fieldPath":"n"}}}"#)
     let field = StoredFieldPath(unchecked: ["n"])
-    #expect(request.aggregates == [.count, .sum(field), .average(field)])
-    #expect(request.aliases == ["a", "field_1", "field_2"])
+    #expect(request.list.aggregates == [.count, .sum(field), .average(field)])
+    #expect(request.list.aliases == ["a", "field_1", "field_2"])
   }
 
   @Test func aggregatesSurviveTheWire() throws {
@@ -30,18 +30,18 @@ struct AggregationTranslationTests {
     let (parent, wire) = try database.wire(request)
     let read = try Wire.StructuredAggregationQuery(protobuf: try wire.protobuf())
     let back = try database.aggregation(read, parent: parent)
-    #expect(back.aggregates == request.aggregates)
-    #expect(back.aliases == request.aliases)
-    #expect(back.countsMax == [7, nil, nil])
+    #expect(back.list.aggregates == request.list.aggregates)
+    #expect(back.list.aliases == request.list.aliases)
+    #expect(back.list.countsMax == [7, nil, nil])
     #expect(back.query.targetID == request.query.targetID)
   }
 
   @Test func aCountStopsAtItsMaximum() throws {
     let request = try request(#"{"count":{"upTo":"2"}},{"count":{}}"#)
-    let result = request.result([.integer(5), .integer(5)])
+    let result = request.list.result([.integer(5), .integer(5)])
     #expect(result.aggregateFields == StoredMap([("field_1", .integer(2)), ("field_2", .integer(5))]))
-    #expect(try request.values(of: result) == [.integer(2), .integer(5)])
-    #expect(throws: RemoteError.self) { try request.values(of: Wire.AggregationResult()) }
+    #expect(try request.list.values(of: result) == [.integer(2), .integer(5)])
+    #expect(throws: RemoteError.self) { try request.list.values(of: Wire.AggregationResult()) }
   }
 
   @Test(arguments: [

@@ -33,6 +33,8 @@ package protocol FieldVisitor: ~Escapable {
   mutating func doubleValue(_ number: Int32, _ name: String, in value: inout Double?) throws(WireError)
   /// `google.protobuf.Timestamp`: a message, which is a string in JSON.
   mutating func timestamp(_ number: Int32, _ name: String, in value: inout Wire.Timestamp?) throws(WireError)
+  /// `google.protobuf.Duration`: a message, which is a string in JSON.
+  mutating func duration(_ number: Int32, _ name: String, in value: inout Wire.Duration?) throws(WireError)
   mutating func message<Message: WireMessage>(
     _ number: Int32, _ name: String, in value: inout Message?) throws(WireError)
 
@@ -42,6 +44,8 @@ package protocol FieldVisitor: ~Escapable {
     _ number: Int32, _ name: String, in values: inout [Message]) throws(WireError)
   /// `map<string, string>`.
   mutating func labels(_ number: Int32, _ name: String, in labels: inout Wire.Labels) throws(WireError)
+  /// `repeated google.protobuf.Struct`, whose values are texts: objects in JSON.
+  mutating func structs(_ number: Int32, _ name: String, in values: inout [Wire.Labels]) throws(WireError)
 
   /// `google.firestore.v1.Value`.
   mutating func value(_ number: Int32, _ name: String, in value: inout StoredValue?) throws(WireError)
@@ -57,4 +61,22 @@ package protocol FieldVisitor: ~Escapable {
   /// Called for a member of a `oneof` that was read while another member was set. The last member wins in
   /// protobuf; JSON must not contain two.
   mutating func replaceMember(with name: String) throws(WireError)
+}
+
+// MARK: - The forms of protobuf
+
+extension FieldVisitor where Self: ~Escapable {
+  package mutating func duration(
+    _ number: Int32, _ name: String, in value: inout Wire.Duration?
+  ) throws(WireError) {
+    try message(number, name, in: &value)
+  }
+
+  package mutating func structs(
+    _ number: Int32, _ name: String, in values: inout [Wire.Labels]
+  ) throws(WireError) {
+    var messages = values.map(TextStruct.init)
+    try self.messages(number, name, in: &messages)
+    values = messages.map(\.labels)
+  }
 }

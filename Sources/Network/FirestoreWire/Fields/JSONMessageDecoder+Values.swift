@@ -32,6 +32,24 @@ extension JSONMessageDecoder {
     _ number: Int32, _ name: String, in labels: inout Wire.Labels
   ) throws(WireError) {
     guard try isNext(number, name) else { return }
+    labels = try readLabels()
+    try advance()
+  }
+
+  package mutating func structs(
+    _ number: Int32, _ name: String, in values: inout [Wire.Labels]
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    var hasElement = try reader.beginArray()
+    while hasElement {
+      try reader.count()
+      values.append(try readLabels())
+      hasElement = try reader.nextElement()
+    }
+    try advance()
+  }
+
+  private mutating func readLabels() throws(WireError) -> Wire.Labels {
     var entries: [Wire.Labels.Entry] = []
     var label = try reader.beginObject()
     while let key = label {
@@ -40,8 +58,7 @@ extension JSONMessageDecoder {
       label = try reader.nextKey()
     }
     guard entries.count <= WireLimits.labelsMax else { throw .tooManyElements }
-    labels = Wire.Labels(entries)
-    try advance()
+    return Wire.Labels(entries)
   }
 
   // MARK: Values

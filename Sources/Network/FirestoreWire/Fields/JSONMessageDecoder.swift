@@ -184,6 +184,17 @@ package struct JSONMessageDecoder: FieldVisitor, ~Escapable {
     try advance()
   }
 
+  package mutating func duration(
+    _ number: Int32, _ name: String, in value: inout Wire.Duration?
+  ) throws(WireError) {
+    guard try isNext(number, name) else { return }
+    guard let duration = Wire.Duration(text: try reader.plainString()) else {
+      throw WireError("The field \(name) is not a duration.")
+    }
+    value = duration
+    try advance()
+  }
+
   package mutating func int32Value(
     _ number: Int32, _ name: String, in value: inout Int32?
   ) throws(WireError) {

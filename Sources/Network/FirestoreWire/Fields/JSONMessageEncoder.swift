@@ -131,6 +131,15 @@ package struct JSONMessageEncoder: FieldVisitor {
     writer.string(text)
   }
 
+  package mutating func duration(
+    _ number: Int32, _ name: String, in value: inout Wire.Duration?
+  ) throws(WireError) {
+    guard let value else { return }
+    guard let text = value.text else { throw WireError("The field \(name) is not a duration.") }
+    writer.key(field: name)
+    writer.string(text)
+  }
+
   package mutating func int32Value(_ number: Int32, _ name: String, in value: inout Int32?) {
     int32(number, name, in: &value)
   }
@@ -168,6 +177,18 @@ package struct JSONMessageEncoder: FieldVisitor {
   package mutating func labels(_ number: Int32, _ name: String, in labels: inout Wire.Labels) {
     guard !labels.isEmpty else { return }
     writer.key(field: name)
+    write(labels)
+  }
+
+  package mutating func structs(_ number: Int32, _ name: String, in values: inout [Wire.Labels]) {
+    guard !values.isEmpty else { return }
+    writer.key(field: name)
+    writer.beginArray()
+    for value in values { write(value) }
+    writer.endArray()
+  }
+
+  private mutating func write(_ labels: Wire.Labels) {
     writer.beginObject()
     for entry in labels.entries {
       writer.key(entry.key)

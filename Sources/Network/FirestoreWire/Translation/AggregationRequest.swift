@@ -3,17 +3,30 @@
 package import DocumentStore
 package import OfflineSync
 
-/// Aggregates over a query, and the names of their results.
+/// Aggregates over a query.
 package struct AggregationRequest: Sendable, Equatable {
   package var query: StructuredQuery
+  package var list: AggregateList
+
+  package init(_ query: StructuredQuery, _ aggregates: [Aggregate]) {
+    self.init(query, AggregateList(aggregates))
+  }
+
+  init(_ query: StructuredQuery, _ list: AggregateList) {
+    self.query = query
+    self.list = list
+  }
+}
+
+/// Aggregates, and the names of their results.
+package struct AggregateList: Sendable, Equatable {
   package var aggregates: [Aggregate]
   /// One name per aggregate, without duplicates.
   package var aliases: [String]
   /// One per aggregate: the number up to which a count counts; nil for no limit.
   package var countsMax: [Int64?]
 
-  package init(_ query: StructuredQuery, _ aggregates: [Aggregate]) {
-    self.query = query
+  init(_ aggregates: [Aggregate]) {
     self.aggregates = aggregates
     aliases = aggregates.indices.map { "field_\($0 + 1)" }
     countsMax = aggregates.map { _ in nil }
@@ -51,17 +64,23 @@ extension DatabaseName {
   ) throws(RemoteError) -> AggregationRequest {
     guard !wire.aggregations.isEmpty else { throw .invalid("Aggregations can not be empty.") }
     let query = try query(wire.structuredQuery ?? Wire.StructuredQuery(), parent: parent).query
-    var request = AggregationRequest(query, [])
-    for aggregation in wire.aggregations {
+    return AggregationRequest(query, try AggregateList(reading: wire.aggregations))
+  }
+}
+
+extension AggregateList {
+  /// Reads aggregates.
+  init(
+    reading wire: [Wire.StructuredAggregationQuery.Aggregation]
+  ) throws(RemoteError) {
+    self.init([])
+    for aggregation in wire {
       let (aggregate, countMax) = try Self.aggregate(aggregation)
-      request.aggregates.append(aggregate)
-      request.countsMax.append(countMax)
+      aggregates.append(aggregate)
+      countsMax.append(countMax)
     }
-    do throws(DocumentStoreError) { try Aggregate.check(request.aggregates) } catch {
-      throw RemoteError(error)
-    }
-    request.aliases = try Self.aliases(wire.aggregations)
-    return request
+    do throws(DocumentStoreError) { try Aggregate.check(aggregates) } catch { throw RemoteError(error) }
+    aliases = try Self.aliases(wire)
   }
 
   private static func aggregate(
@@ -114,7 +133,9 @@ extension DatabaseName {
     }
     return aliases
   }
+}
 
+extension DatabaseName {
   /// The message for aggregates over a query, and the name of the query's parent.
   package func wire(
     _ request: AggregationRequest
@@ -122,13 +143,13 @@ extension DatabaseName {
     let (parent, query) = try wire(QueryRequest(request.query))
     var wire = Wire.StructuredAggregationQuery()
     wire.structuredQuery = query
-    wire.aggregations = request.aggregates.indices.map { index in
+    wire.aggregations = request.list.aggregates.indices.map { index in
       var aggregation = Wire.StructuredAggregationQuery.Aggregation()
-      aggregation.alias = request.aliases[index]
-      switch request.aggregates[index] {
+      aggregation.alias = request.list.aliases[index]
+      switch request.list.aggregates[index] {
       case .count:
         var count = Wire.StructuredAggregationQuery.Aggregation.Count()
-        count.upTo = request.countsMax[index]
+        count.upTo = request.list.countsMax[index]
         aggregation.operator = .count(count)
       case .sum(let field):
         var sum = Wire.StructuredAggregationQuery.Aggregation.Sum()

@@ -34,7 +34,22 @@ package struct DatabaseName: Hashable, Sendable {
   // MARK: Documents
 
   /// The full name of a document.
-  package func name(of path: DocumentPath) -> String { "\(documentsName)/\(path)" }
+  package func name(of path: DocumentPath) -> String {
+    let ids = [projectID, databaseID]
+    var name = ""
+    // Long enough for the fixed parts, and for the segments with their slashes.
+    name.reserveCapacity((ids + path.segments).reduce(32) { $0 + $1.utf8.count + 1 })
+    name += "projects/"
+    name += projectID
+    name += "/databases/"
+    name += databaseID
+    name += "/documents"
+    for segment in path.segments {
+      name += "/"
+      name += segment
+    }
+    return name
+  }
 
   /// The path of a document of this database. Throws INVALID_ARGUMENT if the name is not valid, or is one of
   /// another database.

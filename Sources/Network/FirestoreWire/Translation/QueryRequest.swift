@@ -19,7 +19,7 @@ extension DatabaseName {
   // MARK: Reading
 
   /// Reads a query of collections below a parent. Throws INVALID_ARGUMENT if the query breaks a rule, and
-  /// UNIMPLEMENTED if the engine has no such query.
+  /// UNIMPLEMENTED if the engine has no such query. Queries over all collections are read by `nameQuery`.
   package func query(
     _ wire: Wire.StructuredQuery, parent name: String
   ) throws(RemoteError) -> QueryRequest {
@@ -60,7 +60,8 @@ extension DatabaseName {
     }
     guard let selector = selectors.first, !selector.collectionId.utf8.isEmpty else {
       throw RemoteError(
-        .unimplemented, "A query must name its collection. Queries over all collections are not supported.")
+        .unimplemented,
+        "The query must name its collection. Queries over all collections are only run, not watched.")
     }
     let id = selector.collectionId
     guard !id.utf8.contains(UInt8(ascii: "/")) else {
@@ -80,7 +81,7 @@ extension DatabaseName {
 
   /// Reads a cursor, whose values belong to the first orders of the query. A cursor without values lies
   /// before or after all documents, and is left out.
-  private func cursor(_ wire: Wire.Cursor?, _ orders: [OrderBy]) throws(RemoteError) -> Cursor? {
+  func cursor(_ wire: Wire.Cursor?, _ orders: [OrderBy]) throws(RemoteError) -> Cursor? {
     guard let wire, !wire.values.isEmpty else { return nil }
     guard wire.values.count <= orders.count else { throw .invalid("Cursor has too many values.") }
     if let value = wire.pipelineValues.first {
@@ -99,7 +100,7 @@ extension DatabaseName {
   }
 
   /// Whether a cursor without values excludes all documents.
-  private func excludesAll(_ wire: Wire.Cursor?, unlessBefore before: Bool) -> Bool {
+  func excludesAll(_ wire: Wire.Cursor?, unlessBefore before: Bool) -> Bool {
     guard let wire else { return false }
     return wire.values.isEmpty && wire.before != before
   }
@@ -174,7 +175,7 @@ extension OrderBy {
 
 extension FieldMask {
   /// The mask of a projection. Names of documents are always sent.
-  fileprivate init(_ projection: Wire.StructuredQuery.Projection) throws(RemoteError) {
+  init(_ projection: Wire.StructuredQuery.Projection) throws(RemoteError) {
     var paths: [StoredFieldPath] = []
     for field in projection.fields {
       let path = try FieldPathText.parse(field)
