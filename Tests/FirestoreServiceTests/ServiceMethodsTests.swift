@@ -16,7 +16,7 @@ import Testing
     response.transaction = [0xFF]
     let bytes = try format.encode(response)
     try method("BeginTransaction").check(bytes, format)
-    for other in ["GetDocument", "DeleteDocument", "Commit", "Listen", "PartitionQuery"] {
+    for other in ["GetDocument", "DeleteDocument", "Commit", "Listen", "ExecutePipeline"] {
       #expect(throws: FuzzFinding.self) { try method(other).check(bytes, format) }
     }
   }
@@ -26,6 +26,6 @@ import Testing
     for count in [0, 2] {
       #expect(throws: FuzzFinding.self) { try method("Commit").check(answers: count, nil) }
     }
-    #expect(throws: FuzzFinding.self) { try method("PartitionQuery").check(answers: 0, nil) }
+    #expect(throws: FuzzFinding.self) { try method("ExecutePipeline").check(answers: 0, nil) }
   }
 }

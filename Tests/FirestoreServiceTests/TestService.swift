@@ -20,10 +20,11 @@ struct TestService: Sendable {
   var metadata = CallMetadata()
 
   init(
-    _ format: WireFormat = .protobuf, _ change: (inout ServiceOptions) -> Void = { _ in }
+    _ format: WireFormat = .protobuf, over store: DocumentStore? = nil,
+    _ change: (inout ServiceOptions) -> Void = { _ in }
   ) throws {
-    store = try DocumentStore.openInMemory()
-    authority = try Authority.of(store)
+    self.store = try store ?? DocumentStore.openInMemory()
+    authority = try Authority.of(self.store)
     var options = ServiceOptions()
     options.clock = clock.service
     change(&options)
@@ -115,6 +116,9 @@ struct TestService: Sendable {
     request.consistencySelector = selector
     return try answers("BatchGetDocuments", request)
   }
+
+  /// Lets the time of all locks end, so that commits without a transaction do not wait.
+  func endLocks() { clock.advance(seconds: 5) }
 
   /// Sets documents whose field n has these numbers.
   func set(_ numbers: KeyValuePairs<String, Int64>) throws {

@@ -53,10 +53,19 @@ public final class FirestoreService: Sendable {
     directory = DatabaseDirectory(options, find)
   }
 
+  /// The number of open transactions of all databases.
+  package var openTransactionCount: Int { directory.openTransactionCount }
+
+  /// Ends all locks of transactions, so that no commit waits for one. Nothing is locked from then on. For a
+  /// server that refuses new calls and waits for those in progress: the commits of open transactions, which
+  /// others wait for, are among the refused ones.
+  package func endLocks() { directory.endLocks() }
+
   /// Begins a call of a method, as in `/google.firestore.v1.Firestore/Commit`, or `Commit` alone.
   ///
   /// A call that takes one request runs within `send`, and delivers its events there, unless it has a queue.
-  /// A long answer is then sent in several blocks of the queue, and read as far as they run.
+  /// A long answer is then sent in several blocks of the queue, and read as far as they run. With a queue, no
+  /// thread waits for a commit; without one, `send` returns when the commit is durable.
   /// A watch stream or a write stream runs on its queue, or on one of its own. All errors are delivered as
   /// the end of the call; a method that does not exist is UNIMPLEMENTED.
   ///
@@ -66,7 +75,8 @@ public final class FirestoreService: Sendable {
     respond: @escaping @Sendable (ServiceEvent) -> Void
   ) -> ServiceCall {
     let responder = Responder(format, respond)
-    let context = CallContext(directory: directory, metadata: metadata, options: options)
+    let context = CallContext(
+      directory: directory, metadata: metadata, options: options, waits: responder.waits)
     guard let method = ServiceMethod(named: method) else {
       return ServiceCall(UnknownMethodCall(responder, method, on: queue))
     }
@@ -74,11 +84,21 @@ public final class FirestoreService: Sendable {
     case .listen: return ServiceCall(ListenStream(context, responder, on: queue ?? .own()))
     case .write: return ServiceCall(WriteStreamCall(context, responder, on: queue ?? .own()))
     default:
-      return ServiceCall(
-        SingleRequestCall(responder, on: queue) { request, responder throws(RemoteError) in
-          try context.perform(method, request, to: responder)
-        })
+      let call = SingleRequestCall(
+        responder, on: queue, beginsWithinSend: { method.beginsWithinSend(requestBytes: $0) }
+      ) { request, responder, mayBlock throws(RemoteError) in
+        var context = context
+        context.mayBlock = mayBlock
+        return try context.perform(method, request, to: responder)
+      }
+      return ServiceCall(call)
     }
+  }
+
+  /// Whether a call with a request of this size neither blocks nor takes long, so that an event loop may
+  /// begin it within `send` (`ServiceQueue.mayBeginWithinSend`). All other calls begin on their queue.
+  package static func beginsWithinSend(_ method: String, requestBytes: Int) -> Bool {
+    ServiceMethod(named: method)?.beginsWithinSend(requestBytes: requestBytes) ?? false
   }
 }
 

@@ -126,6 +126,7 @@ import Testing
     try service.commit([TestService.set("rooms/a", 1)], in: id)
     let other = try service.begin()
     _ = try service.answers("RunQuery", query(.transaction(other)), as: Wire.RunQueryResponse.self)
+    service.endLocks()
     try service.commit([TestService.set("rooms/59", 1)])
     let late = TestService.commitRequest([TestService.set("rooms/b", 1)], in: other)
     #expect(try service.error("Commit", late)?.code == .aborted)

@@ -238,26 +238,6 @@ import Testing
     ) { try service.get("rooms/a", by: .readTime(Wire.Timestamp(seconds: 5, nanos: -1000))) }
   }
 
-  @Test(arguments: WireFormat.allCases)
-  func aPlanIsNotAnsweredByDocuments(_ format: WireFormat) throws {
-    let service = try TestService(format)
-    try service.set(["rooms/a": 1])
-    let error = RemoteError(.unimplemented, "Plans of queries are not supported.")
-    var request = query("rooms")
-    request.explainOptions = Wire.ExplainOptions()
-    #expect(try service.error("RunQuery", request) == error)
-    var aggregation = Wire.RunAggregationQueryRequest()
-    aggregation.parent = TestService.documents
-    aggregation.structuredAggregationQuery = Wire.StructuredAggregationQuery()
-    aggregation.structuredAggregationQuery?.structuredQuery = request.structuredQuery
-    var count = Wire.StructuredAggregationQuery.Aggregation()
-    count.operator = .count(Wire.StructuredAggregationQuery.Aggregation.Count())
-    aggregation.structuredAggregationQuery?.aggregations = [count]
-    #expect(try service.error("RunAggregationQuery", aggregation) == nil)
-    aggregation.explainOptions = Wire.ExplainOptions()
-    #expect(try service.error("RunAggregationQuery", aggregation) == error)
-  }
-
   @Test func aReadTimeInTheFutureIsRefused() throws {
     let service = try TestService()
     let time = Wire.Timestamp(seconds: 253_402_300_799, nanos: 0)

@@ -14,7 +14,7 @@ import Testing
   private static let methods = [
     "GetDocument", "ListDocuments", "CreateDocument", "UpdateDocument", "DeleteDocument", "BatchGetDocuments",
     "BeginTransaction", "Commit", "Rollback", "RunQuery", "RunAggregationQuery", "Write", "Listen",
-    "ListCollectionIds", "BatchWrite",
+    "ListCollectionIds", "BatchWrite", "PartitionQuery",
   ]
 
   private func end(

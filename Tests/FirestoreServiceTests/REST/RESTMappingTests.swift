@@ -38,6 +38,7 @@ import Testing
     for place in ["", "/rooms/a"] {
       for (verb, method) in [
         ("runQuery", "RunQuery"), ("runAggregationQuery", "RunAggregationQuery"),
+        ("partitionQuery", "PartitionQuery"),
         ("listCollectionIds", "ListCollectionIds"),
       ] {
         let call = try map("POST", "\(place):\(verb)", "{}")

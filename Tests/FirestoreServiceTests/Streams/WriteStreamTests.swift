@@ -135,11 +135,16 @@ import Testing
   }
 
   @Test func waitingRequestsAreLimited() throws {
-    let service = try TestService { $0.waitingWritesMax = 2 }
+    let refusals = Locked<[ServiceRefusal]>([])
+    let service = try TestService {
+      $0.waitingWritesMax = 2
+      $0.onRefusal = { refusal in refusals.withLock { $0.append(refusal) } }
+    }
     let client = Client(service)
     try client.send(database: TestService.database)
     for number in 1...2 { try client.send([TestService.set("rooms/a", Int64(number))]) }
     #expect(client.end()?.code == .resourceExhausted)
+    #expect(refusals.withLock { $0 } == [.waitingWrites])
   }
 
   @Test func invalidRequestsEndTheStream() throws {

@@ -36,6 +36,7 @@ import Testing
     try service.set(["rooms/a": 1])
     let transaction = try service.begin(.readWrite(Wire.TransactionOptions.ReadWrite()))
     _ = try service.get("rooms/a", by: .transaction(transaction))
+    service.endLocks()
     try service.set(["rooms/a": 2])
     let request = TestService.commitRequest([TestService.set("rooms/a", 3)], in: transaction)
     #expect(try service.error("Commit", request)?.code == .aborted)
@@ -50,6 +51,7 @@ import Testing
     #expect(answers.count == 2)
     #expect(!answers[0].transaction.isEmpty && answers[0].result == nil)
     #expect(answers[1].transaction.isEmpty && answers[1].result != nil)
+    service.endLocks()
     try service.set(["rooms/a": 1])
     let request = TestService.commitRequest([TestService.set("rooms/b", 1)], in: answers[0].transaction)
     #expect(try service.error("Commit", request)?.code == .aborted, "the read is validated")
@@ -260,10 +262,29 @@ import Testing
     #expect(service.clock.timerCount == 0, "no timer runs without transactions")
   }
 
+  @Test func callersWithoutAConnectionShareOnlyTheLimitOfTheDatabase() throws {
+    var service = try TestService {
+      $0.transactionsMax = 5
+      $0.transactionsPerConnectionMax = 2
+    }
+    for _ in 0..<3 { _ = try service.begin() }
+    service.metadata.user = "ada"
+    for _ in 0..<2 { _ = try service.begin() }
+    service.metadata.user = nil
+    #expect(throws: RemoteError.self) { try service.begin() }
+    service.clock.advance(seconds: 61)
+    service.metadata.user = "ada"
+    for _ in 0..<2 { _ = try service.begin() }
+    let limit = RemoteError(.resourceExhausted, "The user has 2 open transactions, which is the limit.")
+    #expect(throws: limit) { try service.begin() }
+  }
+
   @Test func openTransactionsAreLimited() throws {
+    let refusals = Locked<[ServiceRefusal]>([])
     var service = try TestService {
       $0.transactionsMax = 3
       $0.transactionsPerConnectionMax = 2
+      $0.onRefusal = { refusal in refusals.withLock { $0.append(refusal) } }
     }
     service.metadata.connection = 1
     let first = try service.begin()
@@ -275,6 +296,7 @@ import Testing
     _ = try service.begin()
     let all = RemoteError(.resourceExhausted, "The database has 3 open transactions, which is the limit.")
     #expect(throws: all) { try service.begin() }
+    #expect(refusals.withLock { $0 } == [.connectionTransactions, .databaseTransactions])
     service.metadata.connection = 1
     try service.rollback(first)
     _ = try service.begin()

@@ -4,15 +4,15 @@
 import Foundation
 
 /// An HTTP server without TLS, under a name and a port.
-struct LoopbackHTTP {
-  struct Failure: Error, CustomStringConvertible { let description: String }
+package struct LoopbackHTTP: Sendable {
+  package struct Failure: Error, CustomStringConvertible { package let description: String }
 
   private let host: String
   private let port: String
   private let secondsMax: Int
 
   /// Creates a client of `host:port`. An answer that takes longer than `secondsMax` is a failure.
-  init(_ address: String, secondsMax: Int) {
+  package init(_ address: String, secondsMax: Int) {
     let colon = address.lastIndex(of: ":") ?? address.endIndex
     host = String(address[..<colon])
     port = String(address[colon...].dropFirst())
@@ -20,7 +20,7 @@ struct LoopbackHTTP {
   }
 
   /// Sends a request, and waits for its answer.
-  func reply(
+  package func reply(
     _ method: String, _ target: String, headers: [(name: String, value: String)], body: [UInt8]
   ) throws -> (status: Int, body: [UInt8]) {
     let descriptor = try connected()

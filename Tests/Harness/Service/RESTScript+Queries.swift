@@ -33,7 +33,7 @@ extension RESTScript {
     return #"{"collectionId":"\#(id)"\#(isGroup ? #","allDescendants":true"# : "")}"#
   }
 
-  private mutating func order() -> String {
+  mutating func order() -> String {
     let direction = pick([#","direction":"DESCENDING""#, #","direction":"ASCENDING""#, ""])
     return #"{"field":{"fieldPath":"\#(queriedField())"}\#(direction)}"#
   }
@@ -61,7 +61,7 @@ extension RESTScript {
 
   // MARK: Filters
 
-  private mutating func filter(depth: Int) -> String {
+  mutating func filter(depth: Int) -> String {
     if random.oneIn(30) {
       return pick(["{}", #"{"fieldFilter":{}}"#, #"{"unaryFilter":{}}"#, #"{"compositeFilter":{}}"#])
     }

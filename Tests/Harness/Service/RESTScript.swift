@@ -149,10 +149,10 @@ package struct RESTScript: Sendable {
       steps.append(
         step("POST", ":batchGet", #"{"documents":[\#(names.joined(separator: ","))]\#(mask)\#(selector)}"#))
     case 2...3:
-      let (place, query) = query()
+      let (place, query) = anyQuery(in: transaction)
       steps.append(step("POST", "\(place):runQuery", #"{"structuredQuery":\#(query)\#(selector)}"#))
     case 4:
-      let (place, query) = query()
+      let (place, query) = anyQuery(in: transaction)
       let aggregations = aggregations()
       steps.append(
         step(
@@ -163,7 +163,7 @@ package struct RESTScript: Sendable {
     case 7...8: addList()
     case 9...10: addCollectionIds()
     default:
-      let (place, query) = query()
+      let (place, query) = anyQuery(in: transaction)
       steps.append(step("POST", "\(place):runQuery", #"{"structuredQuery":\#(query)}"#))
     }
   }

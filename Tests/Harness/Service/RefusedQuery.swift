@@ -78,9 +78,9 @@ struct RefusedQuery {
     let request = try database.aggregation(wire, parent: parent)
     let query = wire.structuredQuery ?? .init()
     let evaluator = NaiveEvaluator(try unlimited(query, parent))
-    let values = evaluator.results(of: request.aggregates, over: try answer(to: query, parent))
+    let values = evaluator.results(of: request.list.aggregates, over: try answer(to: query, parent))
     var response = Wire.RunAggregationQueryResponse()
-    response.result = request.result(values)
+    response.result = request.list.result(values)
     let expected = (try? response.json()).flatMap { JSONTree($0)["result"]?["aggregateFields"] }
     let found = ours.body.elements.first?["result"]?["aggregateFields"]
     return found == expected ? nil : "the aggregates are \(found as Any), expected \(expected as Any)"

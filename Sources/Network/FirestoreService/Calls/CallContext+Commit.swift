@@ -6,20 +6,31 @@ internal import FirestoreWire
 internal import OfflineSync
 
 extension CallContext {
-  func commit(_ request: Wire.CommitRequest) throws(RemoteError) -> Wire.CommitResponse {
+  func commit(_ request: Wire.CommitRequest) throws(RemoteError) -> Pending<Wire.CommitResponse> {
     let database = try database(request.database)
     let mutations = try database.mutations(request.writes)
     try database.checkVerified(mutations)
     guard request.transaction.isEmpty else {
       return try commit(mutations, in: request.transaction, of: database)
     }
-    guard !mutations.isEmpty else { return try database.emptyCommit() }
-    return database.response(try database.commit(mutations, as: user))
+    guard !mutations.isEmpty else { return try emptyCommit(of: database) }
+    return { done in
+      database.commit(mutations, for: client) { outcome in done(outcome.map(database.response)) }
+    }
+  }
+
+  /// The response to a commit without writes, which has the time of the last commit.
+  private func emptyCommit(
+    of database: ServedDatabase
+  ) throws(RemoteError) -> Pending<Wire.CommitResponse> {
+    var response = Wire.CommitResponse()
+    response.commitTime = Wire.Timestamp(try database.snapshotNow().readTime.stored)
+    return { [response] done in done(.success(response)) }
   }
 
   private func commit(
     _ mutations: [Mutation], in id: [UInt8], of database: ServedDatabase
-  ) throws(RemoteError) -> Wire.CommitResponse {
+  ) throws(RemoteError) -> Pending<Wire.CommitResponse> {
     // The transaction stays open if its commit cannot be tried.
     try database.transactions.use(id, by: owner) { transaction throws(RemoteError) in
       guard !mutations.isEmpty else { return }
@@ -31,11 +42,19 @@ extension CallContext {
     guard let transaction = try database.transactions.remove(id, by: owner) else {
       throw OpenTransaction.closed
     }
-    let outcome = try transaction.commit { transaction throws(RemoteError) in
-      try database.commit(mutations, in: transaction)
+    guard !mutations.isEmpty else {
+      transaction.end()
+      return try emptyCommit(of: database)
     }
-    guard let outcome else { return try database.emptyCommit() }
-    return database.response(database.committed(outcome))
+    return { [client] done in
+      do throws(RemoteError) {
+        try database.commit(mutations, in: transaction, for: client) { outcome in
+          done(outcome.map(database.response))
+        }
+      } catch {
+        done(.failure(error))
+      }
+    }
   }
 
   func beginTransaction(
@@ -48,19 +67,17 @@ extension CallContext {
 
   /// Ends a transaction. A transaction that has ended already is not an error.
   func rollback(_ request: Wire.RollbackRequest) throws(RemoteError) -> EmptyResponse {
-    try database(request.database).transactions.remove(request.transaction, by: owner)?.end()
+    let database = try database(request.database)
+    guard let transaction = try database.transactions.remove(request.transaction, by: owner) else {
+      return EmptyResponse()
+    }
+    if let locks = transaction.locks { database.attempts.add(transaction.id, of: user, age: locks.owner.age) }
+    transaction.end()
     return EmptyResponse()
   }
 }
 
 extension ServedDatabase {
-  /// The response to a commit without writes, which has the time of the last commit.
-  fileprivate func emptyCommit() throws(RemoteError) -> Wire.CommitResponse {
-    var response = Wire.CommitResponse()
-    response.commitTime = Wire.Timestamp(try snapshotNow().readTime.stored)
-    return response
-  }
-
   func response(_ committed: Committed) -> Wire.CommitResponse {
     var response = Wire.CommitResponse()
     response.writeResults = committed.results.map { Wire.WriteResult($0) }

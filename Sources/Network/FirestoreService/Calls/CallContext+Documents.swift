@@ -20,8 +20,10 @@ extension ServedDatabase {
 }
 
 extension CallContext {
-  func createDocument(_ request: Wire.CreateDocumentRequest) throws(RemoteError) -> Wire.Document {
-    let database = try directory.database(try DatabaseName.database(of: request.parent))
+  func createDocument(
+    _ request: Wire.CreateDocumentRequest
+  ) throws(RemoteError) -> Pending<Wire.Document> {
+    let database = try database(ofParent: request.parent)
     let mask = try FieldMask(of: request.mask)
     guard request.document?.name.isEmpty ?? true else {
       throw RemoteError(.invalidArgument, "document.name must not be set")
@@ -45,7 +47,9 @@ extension CallContext {
     return try commit(write, in: database, mask: mask)
   }
 
-  func updateDocument(_ request: Wire.UpdateDocumentRequest) throws(RemoteError) -> Wire.Document {
+  func updateDocument(
+    _ request: Wire.UpdateDocumentRequest
+  ) throws(RemoteError) -> Pending<Wire.Document> {
     let document = request.document ?? Wire.Document()
     let database = try self.document(document.name).database
     let mask = try FieldMask(of: request.mask)
@@ -56,42 +60,42 @@ extension CallContext {
     return try commit(write, in: database, mask: mask)
   }
 
-  func deleteDocument(_ request: Wire.DeleteDocumentRequest) throws(RemoteError) -> EmptyResponse {
+  func deleteDocument(
+    _ request: Wire.DeleteDocumentRequest
+  ) throws(RemoteError) -> Pending<EmptyResponse> {
     let database = try document(request.name).database
     var write = Wire.Write()
     write.operation = .delete(request.name)
     write.currentDocument = request.currentDocument
-    _ = try database.commit([try database.name.mutation(write)], as: user)
-    return EmptyResponse()
+    let mutation = try database.name.mutation(write)
+    return { [client] done in
+      database.commit([mutation], for: client) { outcome in done(outcome.map { _ in EmptyResponse() }) }
+    }
   }
 
-  /// Commits a write of one document, and returns the document as it is after the commit.
+  /// Commits a write of one document, and answers with the document as it is after the commit. The read of
+  /// the document before and the commit are one transaction.
   private func commit(
     _ write: Wire.Write, in database: ServedDatabase, mask: FieldMask?
-  ) throws(RemoteError) -> Wire.Document {
+  ) throws(RemoteError) -> Pending<Wire.Document> {
     let mutation = try database.name.mutation(write)
     try database.authority.checkWrite([mutation], as: user)
-    for _ in 1..<DocumentStore.transactionAttempts {
-      do throws(RemoteError) {
-        return try attempt(mutation, in: database, mask: mask)
-      } catch {
-        // Another commit changed the document between its read and the commit of this write.
-        guard error.code == .aborted else { throw error }
+    return { [client] done in
+      database.commit(reading: mutation, for: client) { result in
+        done(
+          result.flatMap { outcome, base in
+            Result { () throws(RemoteError) in
+              database.document(try Self.record(after: mutation, on: base, outcome: outcome), mask)
+            }
+          })
       }
     }
-    return try attempt(mutation, in: database, mask: mask)
   }
 
-  /// The read and the commit are one transaction, so that the document is the one that this write left.
-  private func attempt(
-    _ mutation: Mutation, in database: ServedDatabase, mask: FieldMask?
-  ) throws(RemoteError) -> Wire.Document {
-    let transaction = try database.authority.backend.transaction()
-    defer { transaction.close() }
-    let base = try transaction.documents(at: [mutation.path]).first.flatMap { $0?.document }
-    guard let outcome = try database.commit([mutation], in: transaction) else {
-      throw RemoteError(.internal, "The write was not committed.")
-    }
+  /// The document that a mutation has left.
+  private static func record(
+    after mutation: Mutation, on base: StoredDocument?, outcome: CommitOutcome
+  ) throws(RemoteError) -> DocumentRecord {
     // The commit has checked the precondition.
     let unconditional = Mutation(mutation.path, mutation.change, precondition: .none)
     let document: StoredDocument?
@@ -102,6 +106,6 @@ extension CallContext {
       throw RemoteError(error)
     }
     guard let document else { throw RemoteError(.internal, "The write left no document.") }
-    return database.document(DocumentRecord(document), mask)
+    return DocumentRecord(document)
   }
 }

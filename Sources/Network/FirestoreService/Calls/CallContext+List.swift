@@ -10,9 +10,9 @@ extension CallContext {
   private static let documentsStandard = 30
 
   func listDocuments(
-    _ request: Wire.ListDocumentsRequest
-  ) throws(RemoteError) -> Wire.ListDocumentsResponse {
-    let database = try directory.database(try DatabaseName.database(of: request.parent))
+    _ request: Wire.ListDocumentsRequest, _ send: @escaping Send<Wire.ListDocumentsResponse>
+  ) throws(RemoteError) -> AnswerProgress {
+    let database = try database(ofParent: request.parent)
     guard request.pageSize >= 0 else {
       throw RemoteError(.invalidArgument, "Page size must be nonnegative.")
     }
@@ -35,10 +35,14 @@ extension CallContext {
     ])
     let token = try PageToken(request.pageToken, of: number)
     let reading = try reading(database, ReadSelector(request.consistencySelector))
-    return try reading.perform { view throws(RemoteError) in
-      request.showMissing
-        ? try list.pageWithMissing(in: view, after: token, list: number)
-        : try list.page(in: view, after: token, list: number)
+    return try reading.afterLocking { () throws(RemoteError) in
+      try reading.perform { view throws(RemoteError) in
+        _ = try send(
+          request.showMissing
+            ? try list.pageWithMissing(in: view, after: token, list: number)
+            : try list.page(in: view, after: token, list: number))
+        return .done
+      }
     }
   }
 
@@ -46,7 +50,7 @@ extension CallContext {
   func listCollectionIds(
     _ request: Wire.ListCollectionIdsRequest
   ) throws(RemoteError) -> Wire.ListCollectionIdsResponse {
-    let database = try directory.database(try DatabaseName.database(of: request.parent))
+    let database = try database(ofParent: request.parent)
     let parent = try database.name.parent(of: request.parent)
     guard request.pageSize >= 0 else {
       throw RemoteError(.invalidArgument, "page_size must be greater than or equal to zero.")
@@ -74,7 +78,7 @@ extension CallContext {
 extension ServedDatabase {
   /// Throws if there are rules for reads. They are about documents, and say nothing about the names of
   /// collections and of documents that do not exist.
-  fileprivate func checkMayReadNames() throws(RemoteError) {
+  func checkMayReadNames() throws(RemoteError) {
     guard authority.rules.mayRead == nil else {
       throw RemoteError(.permissionDenied, "Metadata operations require admin authentication.")
     }
@@ -82,8 +86,8 @@ extension ServedDatabase {
 }
 
 /// A list of the documents in a collection.
-private struct DocumentList {
-  /// A page ends behind the document that reaches this size, because the answer is one message.
+private struct DocumentList: Sendable {
+  /// A page ends after the document that reaches this size, because the answer is one message.
   private static let bytesMax = 4 << 20
 
   let database: ServedDatabase
@@ -161,7 +165,7 @@ private struct DocumentList {
     }
   }
 
-  /// The token of the page behind a document.
+  /// The token of the page after a document.
   private func nextToken(
     _ last: DocumentRecord, in query: StructuredQuery, list number: Int64
   ) throws(RemoteError) -> String {

@@ -10,53 +10,68 @@ extension CallContext {
   /// Sends one message for each result. The last one is `done`. A query without results has one message, with
   /// its read time. Each step reads a page of the result.
   func runQuery(
-    _ request: Wire.RunQueryRequest, _ send: @escaping Send<Wire.RunQueryResponse>
-  ) throws(RemoteError) -> AnswerStep? {
-    let database = try directory.database(try DatabaseName.database(of: request.parent))
+    _ request: Wire.RunQueryRequest, _ sendExplained: @escaping Send<Wire.ExplainedQueryResponse>
+  ) throws(RemoteError) -> AnswerProgress {
+    let database = try database(ofParent: request.parent)
     guard let message = request.structuredQuery else {
       throw RemoteError(.invalidArgument, "only structured queries are supported")
     }
-    try checkNoPlan(request.explainOptions)
+    if let names = try database.name.nameQuery(message, parent: request.parent) {
+      try refuseExplaining(request.explainOptions)
+      return try runNameQuery(names, ReadSelector(request.consistencySelector), in: database) {
+        response throws(RemoteError) in try sendExplained(Wire.ExplainedQueryResponse(response))
+      }
+    }
     let query = try database.name.query(message, parent: request.parent)
+    let explaining = QueryExplaining(request.explainOptions, of: query.query, clock: options.clock)
+    let send: Send<Wire.RunQueryResponse> = { response throws(RemoteError) in
+      try sendExplained(Wire.ExplainedQueryResponse(response))
+    }
     try database.authority.checkRead(query.query, as: user)
     let reading = try reading(database, ReadSelector(request.consistencySelector))
-    let (pages, first) = try reading.perform { view throws(RemoteError) in
-      if !view.newTransaction.isEmpty {
-        var response = Wire.RunQueryResponse()
-        response.transaction = view.newTransaction
-        guard try send(response) else { throw ReadView.cancelled }
-      }
-      return (
-        try view.pages(query.query), QueryResults(view.readTime, skippedCount: query.query.offset)
-      )
+    try reading.announce { id throws(RemoteError) in
+      var response = Wire.RunQueryResponse()
+      response.transaction = id
+      return try send(response)
     }
-    let state = Locked(first)
-    return { () throws(RemoteError) in
-      // Steps run one at a time, and the lock is not held while messages are sent.
-      var results = state.withLock { $0 }
-      defer { state.withLock { $0 = results } }
-      return try reading.perform { view throws(RemoteError) in
+    @Sendable func step(
+      _ pages: any BackendPages, _ earlier: QueryResults
+    ) throws(RemoteError) -> AnswerProgress {
+      try reading.perform { view throws(RemoteError) in
+        var results = earlier
         let page = try view.next(of: pages)
         for record in page {
           guard let previous = results.add(database.document(record, query.mask)) else { continue }
-          guard try send(previous) else { return false }
+          guard try send(previous) else { return .done }
         }
-        guard page.isEmpty else { return true }
+        guard page.isEmpty else {
+          return .next { [results] () throws(RemoteError) in try step(pages, results) }
+        }
         if results.isEmpty { results.skippedCount = try skippedCount(query.query, view) }
-        _ = try send(results.last())
-        return false
+        var last = Wire.ExplainedQueryResponse(results.last())
+        last.explainMetrics = try explaining?.metrics(
+          results: results.count, skipped: results.skippedCount, in: view)
+        _ = try sendExplained(last)
+        return .done
       }
+    }
+    return try reading.afterLocking { () throws(RemoteError) in
+      if let explaining, !explaining.runs {
+        try reading.perform { view throws(RemoteError) in
+          var plan = Wire.ExplainedQueryResponse()
+          plan.explainMetrics = try explaining.plan(in: view)
+          _ = try sendExplained(plan)
+        }
+        return .done
+      }
+      let (pages, first) = try reading.perform { view throws(RemoteError) in
+        (try view.pages(query.query), QueryResults(view.readTime, skippedCount: query.query.offset))
+      }
+      return .next { () throws(RemoteError) in try step(pages, first) }
     }
   }
 
-  /// Throws if a request asks for the plan of its query. It may ask for the plan alone, so the documents
-  /// would be the wrong answer.
-  private func checkNoPlan(_ options: Wire.ExplainOptions?) throws(RemoteError) {
-    guard options != nil else { return }
-    throw RemoteError(.unimplemented, "Plans of queries are not supported.")
-  }
-
-  /// The number of results that the offset skips if no result is behind them.
+  /// The number of results that the offset skips if no result follows them.
   private func skippedCount(_ query: StructuredQuery, _ view: ReadView) throws(RemoteError) -> Int {
     guard query.offset > 0, query.limit != .first(0) else { return 0 }
     let skipped: StructuredQuery
@@ -65,49 +80,89 @@ extension CallContext {
     } catch {
       throw RemoteError(error)
     }
-    guard case .integer(let count)? = try view.aggregate([.count], over: skipped).first else { return 0 }
-    return Int(clamping: count)
+    return Int(clamping: try count(skipped, view))
+  }
+
+  private func count(_ query: StructuredQuery, _ view: ReadView) throws(RemoteError) -> Int64 {
+    guard case .integer(let count)? = try view.aggregate([.count], over: query).first else { return 0 }
+    return count
   }
 
   func runAggregationQuery(
-    _ request: Wire.RunAggregationQueryRequest, _ send: Send<Wire.RunAggregationQueryResponse>
-  ) throws(RemoteError) {
-    let database = try directory.database(try DatabaseName.database(of: request.parent))
+    _ request: Wire.RunAggregationQueryRequest, _ send: @escaping Send<Wire.ExplainedAggregationResponse>
+  ) throws(RemoteError) -> AnswerProgress {
+    let database = try database(ofParent: request.parent)
     guard let message = request.structuredAggregationQuery else {
       throw RemoteError(.invalidArgument, "Only structured aggregation queries are supported.")
     }
-    try checkNoPlan(request.explainOptions)
-    let query = try database.name.aggregation(message, parent: request.parent)
-    if let select = message.structuredQuery?.select, select.fields.allSatisfy({ $0.fieldPath == "__name__" }),
-      query.aggregates.contains(where: { $0 != .count })
-    {
-      throw RemoteError(
-        .invalidArgument,
-        "Aggregation over non-key properties is not supported for base query that only returns keys.")
-    }
-    try database.authority.checkRead(query.query, as: user)
-    let reading = try reading(database, ReadSelector(request.consistencySelector))
-    try reading.perform { view throws(RemoteError) in
-      if !view.newTransaction.isEmpty {
-        var response = Wire.RunAggregationQueryResponse()
-        response.transaction = view.newTransaction
-        guard try send(response) else { throw ReadView.cancelled }
+    if let names = try database.name.nameAggregation(message, parent: request.parent) {
+      try refuseExplaining(request.explainOptions)
+      try checkNotOfKeys(message, names.list)
+      return try runNameAggregation(names, ReadSelector(request.consistencySelector), in: database) {
+        response throws(RemoteError) in
+        var explained = Wire.ExplainedAggregationResponse()
+        explained.response = response
+        return try send(explained)
       }
-      var response = Wire.RunAggregationQueryResponse()
-      response.readTime = view.readTime
-      response.result = query.result(try view.aggregate(query.aggregates, over: query.query))
-      _ = try send(response)
     }
+    let query = try database.name.aggregation(message, parent: request.parent)
+    try checkNotOfKeys(message, query.list)
+    try database.authority.checkRead(query.query, as: user)
+    let explaining = QueryExplaining(request.explainOptions, of: query.query, clock: options.clock)
+    let reading = try reading(database, ReadSelector(request.consistencySelector))
+    try reading.announce { id throws(RemoteError) in
+      var response = Wire.ExplainedAggregationResponse()
+      response.response.transaction = id
+      return try send(response)
+    }
+    return try reading.afterLocking { () throws(RemoteError) in
+      try reading.perform { view throws(RemoteError) in
+        var response = Wire.ExplainedAggregationResponse()
+        if let explaining, !explaining.runs {
+          response.explainMetrics = try explaining.plan(in: view)
+        } else {
+          response.response.readTime = view.readTime
+          response.response.result = query.list.result(
+            try view.aggregate(query.list.aggregates, over: query.query))
+          response.explainMetrics = try explaining.map { explaining throws(RemoteError) in
+            try explaining.metrics(aggregating: try count(query.query, view), in: view)
+          }
+        }
+        _ = try send(response)
+        return .done
+      }
+    }
+  }
+
+  /// Throws if a request asks for the plan of a query over all collections, which no index answers. It may
+  /// ask for the plan alone, so the documents would be the wrong answer.
+  private func refuseExplaining(_ options: Wire.ExplainOptions?) throws(RemoteError) {
+    guard options != nil else { return }
+    throw RemoteError(.unimplemented, "Plans of queries over all collections are not supported.")
+  }
+
+  /// Throws if aggregates need fields of a query for names alone.
+  private func checkNotOfKeys(
+    _ message: Wire.StructuredAggregationQuery, _ list: AggregateList
+  ) throws(RemoteError) {
+    guard let select = message.structuredQuery?.select,
+      select.fields.allSatisfy({ $0.fieldPath == "__name__" }),
+      list.aggregates.contains(where: { $0 != .count })
+    else { return }
+    throw RemoteError(
+      .invalidArgument,
+      "Aggregation over non-key properties is not supported for base query that only returns keys.")
   }
 }
 
 /// The messages of a query's results. Each result waits until the next one comes, because the last message
 /// says that it is the last.
-private struct QueryResults: Sendable {
+struct QueryResults: Sendable {
   private let readTime: Wire.Timestamp
   /// The number of results before the first one.
   var skippedCount: Int
-  private(set) var isEmpty = true
+  private(set) var count = 0
+  var isEmpty: Bool { count == 0 }
   private var waiting: Wire.RunQueryResponse
 
   init(_ readTime: Wire.Timestamp, skippedCount: Int) {
@@ -124,7 +179,7 @@ private struct QueryResults: Sendable {
     waiting.readTime = readTime
     waiting.document = document
     if isEmpty { waiting.skippedResults = Int32(clamping: skippedCount) }
-    isEmpty = false
+    count += 1
     return previous
   }
 

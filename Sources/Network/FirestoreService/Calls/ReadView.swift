@@ -17,20 +17,17 @@ struct ReadView: Sendable {
   static let cancelled = RemoteError(.cancelled, "The call was cancelled.")
 
   private let source: Source
-  /// The id of the transaction that the call began; empty if it began none.
-  let newTransaction: [UInt8]
   /// The time that the documents are read at.
   let readTime: Wire.Timestamp
 
   init(_ snapshot: SharedSnapshot) {
     source = .snapshot(snapshot)
-    newTransaction = []
     readTime = Wire.Timestamp(snapshot.readTime.stored)
   }
 
-  init(_ transaction: OpenTransaction, isNew: Bool, in database: ServedDatabase) throws(RemoteError) {
+  /// Opens the snapshot of the transaction, unless an earlier read has done so.
+  init(_ transaction: OpenTransaction, in database: ServedDatabase) throws(RemoteError) {
     source = .transaction(transaction)
-    newTransaction = isNew ? transaction.id.bytes : []
     switch transaction.kind {
     case .readOnly(let snapshot): readTime = Wire.Timestamp(snapshot.readTime.stored)
     case .readWrite:
@@ -41,7 +38,9 @@ struct ReadView: Sendable {
 
   /// The documents at the paths; nil for each that does not exist.
   func documents(at paths: [DocumentPath]) throws(RemoteError) -> [DocumentRecord?] {
-    try read { snapshot throws(RemoteError) in try snapshot.documents(at: paths) }
+    let documents = try read { snapshot throws(RemoteError) in try snapshot.documents(at: paths) }
+    if case .transaction(let transaction) = source { transaction.locks?.didRead(paths) }
+    return documents
   }
 
   /// The result of a query in pages, which `next` reads.
@@ -51,7 +50,9 @@ struct ReadView: Sendable {
 
   /// The next documents of a result; empty at its end. Fails if the transaction has ended meanwhile.
   func next(of pages: any BackendPages) throws(RemoteError) -> [DocumentRecord] {
-    try read { _ throws(RemoteError) in try pages.next() }
+    let page = try read { _ throws(RemoteError) in try pages.next() }
+    if case .transaction(let transaction) = source { transaction.locks?.didRead(page.map(\.path)) }
+    return page
   }
 
   /// Names of documents, as of `BackendSnapshot`.
@@ -61,6 +62,16 @@ struct ReadView: Sendable {
     try read { snapshot throws(RemoteError) in
       try snapshot.documentIDs(in: collection, after: after, max: count)
     }
+  }
+
+  /// The indexes that a query reads, as of `BackendSnapshot`.
+  func indexesUsed(by query: StructuredQuery) throws(RemoteError) -> [IndexDefinition?] {
+    try read { snapshot throws(RemoteError) in try snapshot.indexesUsed(by: query) }
+  }
+
+  /// A page of a scan, as of `BackendSnapshot`.
+  func page(of scan: PathScan, documentsMax: Int) throws(RemoteError) -> PathPage {
+    try read { snapshot throws(RemoteError) in try snapshot.page(of: scan, documentsMax: documentsMax) }
   }
 
   func aggregate(
@@ -76,61 +87,5 @@ struct ReadView: Sendable {
     case .snapshot(let shared): try step(shared.snapshot)
     case .transaction(let transaction): try transaction.read(step)
     }
-  }
-}
-
-/// The reads of one call, in one or several steps.
-struct Reading: Sendable {
-  private let database: ServedDatabase
-  private let owner: TransactionTable.Owner
-  /// The id of the transaction that the call reads in.
-  private let transaction: [UInt8]?
-  private let view: ReadView
-
-  /// Opens the documents at the time that a request selects.
-  init(
-    _ database: ServedDatabase, _ selector: ReadSelector, for owner: TransactionTable.Owner
-  ) throws(RemoteError) {
-    self.database = database
-    self.owner = owner
-    switch selector {
-    case .now: (transaction, view) = (nil, ReadView(try database.snapshotNow()))
-    case .readTime(let time): (transaction, view) = (nil, ReadView(try database.snapshot(at: time)))
-    case .transaction(let id):
-      transaction = id
-      view = try database.transactions.use(id, by: owner) { transaction throws(RemoteError) in
-        try ReadView(transaction, isNew: false, in: database)
-      }
-    case .newTransaction(let options):
-      let begun = try database.begin(options, for: owner)
-      transaction = begun.id.bytes
-      do throws(RemoteError) {
-        view = try ReadView(begun, isNew: true, in: database)
-      } catch {
-        try database.transactions.remove(begun.id.bytes, by: owner)?.end()
-        throw error
-      }
-    }
-  }
-
-  /// Runs a step. The transaction does not expire meanwhile, and can expire before the next step. One that
-  /// the call began ends if the step fails, because the caller may not know its id.
-  func perform<Result>(
-    _ step: (ReadView) throws(RemoteError) -> Result
-  ) throws(RemoteError) -> Result {
-    guard let transaction else { return try step(view) }
-    do throws(RemoteError) {
-      return try database.transactions.use(transaction, by: owner) { _ throws(RemoteError) in try step(view) }
-    } catch {
-      if !view.newTransaction.isEmpty { try database.transactions.remove(transaction, by: owner)?.end() }
-      throw error
-    }
-  }
-}
-
-extension CallContext {
-  /// The documents at the time that a request selects.
-  func reading(_ database: ServedDatabase, _ selector: ReadSelector) throws(RemoteError) -> Reading {
-    try Reading(database, selector, for: owner)
   }
 }

@@ -17,6 +17,7 @@ enum ServiceMethod: String, CaseIterable, Sendable {
   case listen = "Listen"
   case listCollectionIds = "ListCollectionIds"
   case batchWrite = "BatchWrite"
+  case partitionQuery = "PartitionQuery"
 
   private static let prefixes = ["/google.firestore.v1.Firestore/", "google.firestore.v1.Firestore/"]
 
@@ -24,5 +25,22 @@ enum ServiceMethod: String, CaseIterable, Sendable {
   init?(named name: String) {
     let prefix = Self.prefixes.first { name.utf8.starts(with: $0.utf8) } ?? ""
     self.init(rawValue: String(name.dropFirst(prefix.count)))
+  }
+
+  /// The maximum size of a request that is decoded within `send`.
+  private static let shortBytesMax = 4096
+  /// The maximum size of such a request for a commit, whose other work is done elsewhere.
+  private static let commitBytesMax = 1 << 16
+
+  /// Whether a call with a request of this size can begin on the thread of an event loop.
+  func beginsWithinSend(requestBytes: Int) -> Bool {
+    switch self {
+    case .getDocument, .batchGetDocuments, .beginTransaction, .rollback, .deleteDocument:
+      requestBytes <= Self.shortBytesMax
+    case .commit, .createDocument, .updateDocument: requestBytes <= Self.commitBytesMax
+    case .listDocuments, .runQuery, .runAggregationQuery, .write, .listen, .listCollectionIds, .batchWrite,
+      .partitionQuery:
+      false
+    }
   }
 }

@@ -33,6 +33,9 @@ final class DatabaseDirectory: Sendable {
     places.withLock { $0.count == 1 ? $0.first?.value.database?.documentReading : nil } ?? .standard
   }
 
+  /// The database with a name, if it was found before. Does not block.
+  func known(_ name: DatabaseName) -> ServedDatabase? { places.withLock { $0[name]?.database } }
+
   /// The database with a name. The first call finds it. If that fails, the next call tries again.
   func database(_ name: DatabaseName) throws(RemoteError) -> ServedDatabase {
     let known: ServedDatabase? = places.withLock(when: { $0[name]?.isFinding != true }) { places in
@@ -49,6 +52,18 @@ final class DatabaseDirectory: Sendable {
       set(nil, at: name)
       throw error
     }
+  }
+
+  /// The number of open transactions of all databases.
+  var openTransactionCount: Int {
+    let databases = places.withLock { $0.values.compactMap(\.database) }
+    return databases.reduce(0) { $0 + $1.transactions.count }
+  }
+
+  /// Ends all locks of all databases. Nothing is locked from then on.
+  func endLocks() {
+    let databases = places.withLock { $0.values.compactMap(\.database) }
+    for database in databases { database.locks.endAll() }
   }
 
   private func set(_ place: Place?, at name: DatabaseName) {

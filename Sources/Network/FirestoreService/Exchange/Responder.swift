@@ -8,6 +8,7 @@ internal import OfflineSync
 final class Responder: Sendable {
   private let respond: @Sendable (ServiceEvent) -> Void
   let format: WireFormat
+  let waits = CallWaits()
   private let state = Locked(State())
 
   private struct State {
@@ -41,11 +42,13 @@ final class Responder: Sendable {
       .ended(error.map { RemoteError($0.code, shortened($0.message, bytesMax: Self.errorBytesMax)) }))
   }
 
-  /// Stops all events. Returns whether the call was over.
+  /// Stops all events, and ends the waits of the call. Returns whether the call was over.
   @discardableResult func cancel() -> Bool {
-    state.withLock { state in
+    let wasOver = state.withLock { state in
       defer { state.isOver = true }
       return state.isOver
     }
+    if !wasOver { waits.endAll() }
+    return wasOver
   }
 }

@@ -12,7 +12,7 @@ public struct ServiceOptions: Sendable {
   /// The maximum number of open transactions of a database. Each keeps a snapshot.
   public var transactionsMax = 1000
   /// The maximum number of open transactions of one connection, or of one user where the connection is not
-  /// known.
+  /// known. Does not apply where neither is known.
   public var transactionsPerConnectionMax = 100
   /// The maximum number of requests on a write stream that wait for earlier ones.
   public var waitingWritesMax = 100
@@ -25,6 +25,8 @@ public struct ServiceOptions: Sendable {
   public var keepsRecentSnapshots = true
   /// The maximum number of documents or collections in a page.
   public var pageMax = 300
+  /// Called at each limit that refuses work, on any thread, and while nothing is locked.
+  package var onRefusal: (@Sendable (ServiceRefusal) -> Void)?
   /// Limits on messages.
   package var wireLimits = WireLimits.standard
   package var clock = ServiceClock.system

@@ -11,6 +11,10 @@ internal import Dispatch
 public struct ServiceQueue: Sendable {
   /// Adds a block.
   public let add: @Sendable (_ block: @escaping @Sendable () -> Void) -> Void
+  /// Whether calls that neither block nor take long may begin within `send`. Their first events are then
+  /// delivered there, and all later ones in blocks of the queue. For transports whose threads run an event
+  /// loop.
+  package var mayBeginWithinSend = false
 
   /// Creates a queue from a function that adds a block.
   public init(_ add: @escaping @Sendable (_ block: @escaping @Sendable () -> Void) -> Void) { self.add = add }

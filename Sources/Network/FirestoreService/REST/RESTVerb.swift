@@ -1,7 +1,8 @@
 // The verbs of the REST API, which are the ends of paths with POST.
 
 enum RESTVerb: String {
-  case batchGet, batchWrite, beginTransaction, commit, listCollectionIds, rollback, runAggregationQuery,
+  case batchGet, batchWrite, beginTransaction, commit, listCollectionIds, partitionQuery, rollback,
+    runAggregationQuery,
     runQuery
 
   var method: ServiceMethod {
@@ -11,6 +12,7 @@ enum RESTVerb: String {
     case .beginTransaction: .beginTransaction
     case .commit: .commit
     case .listCollectionIds: .listCollectionIds
+    case .partitionQuery: .partitionQuery
     case .rollback: .rollback
     case .runAggregationQuery: .runAggregationQuery
     case .runQuery: .runQuery
@@ -21,7 +23,7 @@ enum RESTVerb: String {
   var isOfDatabase: Bool {
     switch self {
     case .batchGet, .batchWrite, .beginTransaction, .commit, .rollback: true
-    case .listCollectionIds, .runAggregationQuery, .runQuery: false
+    case .listCollectionIds, .partitionQuery, .runAggregationQuery, .runQuery: false
     }
   }
 }
@@ -31,7 +33,7 @@ extension ServiceMethod {
     switch self {
     case .batchGetDocuments, .runQuery, .runAggregationQuery, .listen, .write: true
     case .getDocument, .listDocuments, .createDocument, .updateDocument, .deleteDocument, .beginTransaction,
-      .commit, .rollback, .listCollectionIds, .batchWrite:
+      .commit, .rollback, .listCollectionIds, .batchWrite, .partitionQuery:
       false
     }
   }

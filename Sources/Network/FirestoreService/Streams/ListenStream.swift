@@ -50,6 +50,7 @@ final class ListenStream: CallHandler {
     }
     perform { stream throws(RemoteError) in
       guard isTaken else {
+        stream.context.options.onRefusal?(.waitingTargets)
         throw RemoteError(.resourceExhausted, "Too many requests of the stream wait for earlier ones.")
       }
       stream.state.withLock { state in
@@ -115,7 +116,10 @@ final class ListenStream: CallHandler {
     let opened = database.authority.openWatchSession(
       as: context.user, documentsName: documentsName, enqueue: queue.add,
       send: { [weak self] change, version in self?.send(change, version, of: database) },
-      ended: { [weak self] error in self?.end(error) })
+      ended: { [weak self] error in
+        if error == .tooManyAnswers { self?.context.options.onRefusal?(.waitingTargets) }
+        self?.end(error)
+      })
     let isKept = state.withLock { state in
       guard !state.isClosed else { return false }
       state.database = database
@@ -129,6 +133,7 @@ final class ListenStream: CallHandler {
 
   /// Sends a message of the session. Called in blocks of the queue.
   private func send(_ change: WatchChange, _ version: SnapshotVersion, of database: ServedDatabase) {
+    if case .target(_, _, _, .tooManyTargets?) = change { context.options.onRefusal?(.targets) }
     do throws(RemoteError) {
       try responder.send(database.name.wire(change, version))
     } catch {

@@ -53,6 +53,7 @@ final class WriteStreamCall: CallHandler {
     }
     queue.add { [self] in
       guard isTaken else {
+        context.options.onRefusal?(.waitingWrites)
         return responder.end(
           RemoteError(.resourceExhausted, "Too many requests of the stream wait for earlier ones."))
       }
@@ -148,6 +149,7 @@ final class WriteStreamCall: CallHandler {
     database.authority.ledger.register(
       runs, as: context.user, connection: context.metadata.connection
     ) { [self] registered in
+      noteRefusal(registered)
       perform { stream throws(RemoteError) in
         let tokens = try registered.get()
         let answered = runs.compactMap { run in
@@ -158,9 +160,11 @@ final class WriteStreamCall: CallHandler {
     }
   }
 
-  /// Continues the request in progress in a block of the queue. An error ends the stream.
+  /// Continues the request in progress in a block of the queue, unless the stream is over. An error ends the
+  /// stream.
   private func perform(_ step: @escaping @Sendable (WriteStreamCall) throws(RemoteError) -> Void) {
     queue.add { [self] in
+      guard !responder.isOver else { return }
       do throws(RemoteError) { try step(self) } catch { responder.end(error) }
     }
   }
@@ -169,7 +173,7 @@ final class WriteStreamCall: CallHandler {
 
   /// Commits a batch that has no identity, each time that it arrives.
   private func commit(_ mutations: [Mutation], in database: ServedDatabase) {
-    database.commit(mutations, as: context.user, connection: context.metadata.connection) { [self] outcome in
+    database.commit(mutations, for: context.client) { [self] outcome in
       perform { stream throws(RemoteError) in
         let committed = database.response(try outcome.get())
         var response = Wire.WriteResponse()
@@ -183,10 +187,25 @@ final class WriteStreamCall: CallHandler {
 
   /// Commits a batch of a client of Dugout, once.
   private func commit(_ write: RemoteWrite, in database: ServedDatabase) {
-    database.authority.take(
-      write, as: context.user, connection: context.metadata.connection
-    ) { [self] taken in
-      perform { stream throws(RemoteError) in try stream.didTake(try taken.get()) }
+    database.waitForLocks(of: write.mutations, for: context.client) { [self] error in
+      // The ledger must not run on the thread that has ended the wait.
+      perform { stream throws(RemoteError) in
+        if let error { throw error }
+        database.authority.take(
+          write, as: stream.context.user, connection: stream.context.metadata.connection
+        ) { taken in
+          stream.noteRefusal(taken)
+          stream.perform { stream throws(RemoteError) in try stream.didTake(try taken.get()) }
+        }
+      }
+    }
+  }
+
+  private func noteRefusal(_ outcome: Result<some Any, RemoteError>) {
+    switch outcome {
+    case .failure(.overloaded): context.options.onRefusal?(.waitingCommits)
+    case .failure(.tooManyTurns): context.options.onRefusal?(.waitingWrites)
+    default: break
     }
   }
 

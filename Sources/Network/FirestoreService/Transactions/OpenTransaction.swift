@@ -10,8 +10,9 @@ final class OpenTransaction: Sendable {
   enum Kind: Sendable {
     /// Reads one snapshot, and writes nothing.
     case readOnly(SharedSnapshot)
-    /// Reads one snapshot. The commit succeeds only if all reads would still give the same results.
-    case readWrite(any BackendTransaction)
+    /// Reads one snapshot, which is taken by its first read. The commit succeeds only if all reads would
+    /// still give the same results.
+    case readWrite(TransactionLocks, open: @Sendable () throws(RemoteError) -> any BackendTransaction)
   }
 
   let id: TransactionID
@@ -19,7 +20,11 @@ final class OpenTransaction: Sendable {
   /// Held while the transaction reads or commits.
   private let turn = Locked(Turn())
 
-  private struct Turn { var isEnded = false }
+  private struct Turn {
+    var isEnded = false
+    /// The transaction from its first read on.
+    var transaction: (any BackendTransaction)?
+  }
 
   init(_ id: TransactionID, _ kind: Kind) {
     self.id = id
@@ -30,13 +35,8 @@ final class OpenTransaction: Sendable {
 
   static let closed = RemoteError(.invalidArgument, "Transaction is invalid or closed.")
 
-  /// The snapshot that the transaction reads.
-  private var snapshot: any BackendSnapshot {
-    switch kind {
-    case .readOnly(let shared): shared.snapshot
-    case .readWrite(let transaction): transaction
-    }
-  }
+  /// The locks of a transaction that can write.
+  var locks: TransactionLocks? { if case .readWrite(let locks, _) = kind { locks } else { nil } }
 
   /// Runs a step of the transaction. Throws if the transaction has ended.
   func read<Result>(
@@ -44,30 +44,34 @@ final class OpenTransaction: Sendable {
   ) throws(RemoteError) -> Result {
     try turn.withLock { turn throws(RemoteError) in
       guard !turn.isEnded else { throw Self.closed }
-      return try step(snapshot)
+      switch kind {
+      case .readOnly(let shared): return try step(shared.snapshot)
+      case .readWrite(_, let open):
+        if let transaction = turn.transaction { return try step(transaction) }
+        let transaction = try open()
+        turn.transaction = transaction
+        return try step(transaction)
+      }
     }
   }
 
-  /// Runs a step that commits the transaction, and ends it. A transaction that only reads has nothing to
-  /// commit.
-  func commit(
-    _ step: (any BackendTransaction) throws(RemoteError) -> CommitOutcome?
-  ) throws(RemoteError) -> CommitOutcome? {
+  /// Ends the transaction, except for its locks and for what it has read, which the caller commits or closes.
+  /// Returns nil if it has read nothing.
+  func takeForCommit() throws(RemoteError) -> (any BackendTransaction)? {
     try turn.withLock { turn throws(RemoteError) in
       guard !turn.isEnded else { throw Self.closed }
-      defer { close(&turn) }
-      guard case .readWrite(let transaction) = kind else { return nil }
-      return try step(transaction)
+      turn.isEnded = true
+      return turn.transaction.take()
     }
   }
 
   /// Ends the transaction without writing.
-  func end() { turn.withLock { close(&$0) } }
-
-  private func close(_ turn: inout Turn) {
-    guard !turn.isEnded else { return }
-    turn.isEnded = true
-    // A shared snapshot ends with its last reference.
-    if case .readWrite(let transaction) = kind { transaction.close() }
+  func end() {
+    let transaction = turn.withLock { turn in
+      turn.isEnded = true
+      return turn.transaction.take()
+    }
+    transaction?.close()
+    locks?.end()
   }
 }

@@ -10,13 +10,17 @@ internal import ByteStore
 internal import OfflineSync
 
 final class TransactionTable: Sendable {
-  /// Who began a transaction.
+  /// The caller that began a transaction.
   struct Owner: Hashable, Sendable {
     var user: String?
     var connection: UInt64?
 
-    /// The part of the owner to which the limit on open transactions applies.
-    fileprivate var limited: Owner { connection == nil ? self : Owner(user: nil, connection: connection) }
+    /// The part of the owner to which the limit on open transactions applies. Nil for callers that cannot be
+    /// told apart, which have the limit of the database only.
+    fileprivate var limited: Owner? {
+      guard connection == nil else { return Owner(user: nil, connection: connection) }
+      return user == nil ? nil : self
+    }
   }
 
   private struct Entry {
@@ -50,33 +54,44 @@ final class TransactionTable: Sendable {
     for owner: Owner, _ kind: () throws(RemoteError) -> OpenTransaction.Kind
   ) throws(RemoteError) -> OpenTransaction {
     removeExpired()
-    try state.withLock { state throws(RemoteError) in try check(state, owner) }
+    try check(state.withLock { refused($0, owner) })
     let transaction = OpenTransaction(TransactionID(options.random), try kind())
     let now = options.clock.now()
-    let needsTimer = try state.withLock { state throws(RemoteError) in
-      try check(state, owner)
+    let (refusal, needsTimer): (Refusal?, Bool) = state.withLock { state in
+      if let refusal = refused(state, owner) { return (refusal, false) }
       state.entries[transaction.id] = Entry(transaction: transaction, owner: owner, begin: now, lastUse: now)
-      state.counts[owner.limited, default: 0] += 1
+      if let owner = owner.limited { state.counts[owner, default: 0] += 1 }
       state.nextExpiry = min(state.nextExpiry, now &+ min(idleMax, ageMax))
       defer { state.isTimerSet = true }
-      return !state.isTimerSet
+      return (nil, !state.isTimerSet)
     }
+    try check(refusal)
     if needsTimer { setTimer() }
     return transaction
   }
 
-  private func check(_ state: borrowing State, _ owner: Owner) throws(RemoteError) {
+  private typealias Refusal = (limit: ServiceRefusal, message: String)
+
+  private func refused(_ state: borrowing State, _ owner: Owner) -> Refusal? {
     guard state.entries.count < options.transactionsMax else {
-      throw RemoteError(
-        .resourceExhausted,
-        "The database has \(state.entries.count) open transactions, which is the limit.")
+      return (
+        .databaseTransactions,
+        "The database has \(state.entries.count) open transactions, which is the limit."
+      )
     }
-    let count = state.counts[owner.limited] ?? 0
-    guard count < options.transactionsPerConnectionMax else {
-      let subject = owner.connection == nil ? "user" : "connection"
-      throw RemoteError(
-        .resourceExhausted, "The \(subject) has \(count) open transactions, which is the limit.")
-    }
+    guard let limited = owner.limited, let count = state.counts[limited],
+      count >= options.transactionsPerConnectionMax
+    else { return nil }
+    let subject = owner.connection == nil ? "user" : "connection"
+    return (
+      .connectionTransactions, "The \(subject) has \(count) open transactions, which is the limit."
+    )
+  }
+
+  private func check(_ refusal: Refusal?) throws(RemoteError) {
+    guard let refusal else { return }
+    options.onRefusal?(refusal.limit)
+    throw RemoteError(.resourceExhausted, refusal.message)
   }
 
   // MARK: Using
@@ -109,6 +124,14 @@ final class TransactionTable: Sendable {
     }
   }
 
+  /// The open transaction with an id, if it is one of this user.
+  func open(_ id: TransactionID, of user: String?) -> OpenTransaction? {
+    state.withLock { state in
+      guard let entry = state.entries[id], entry.owner.user == user else { return nil }
+      return entry.transaction
+    }
+  }
+
   /// Removes a transaction that is about to end. Returns nil if it is not open.
   func remove(_ bytes: [UInt8], by owner: Owner) throws(RemoteError) -> OpenTransaction? {
     let id = try TransactionID(bytes)
@@ -121,9 +144,10 @@ final class TransactionTable: Sendable {
 
   private static func remove(_ id: TransactionID, from state: inout State) -> OpenTransaction? {
     guard let entry = state.entries.removeValue(forKey: id) else { return nil }
-    let owner = entry.owner.limited
-    let count = (state.counts[owner] ?? 1) - 1
-    state.counts[owner] = count > 0 ? count : nil
+    if let owner = entry.owner.limited {
+      let count = (state.counts[owner] ?? 1) - 1
+      state.counts[owner] = count > 0 ? count : nil
+    }
     return entry.transaction
   }
 
