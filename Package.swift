@@ -6,7 +6,7 @@
 //
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
-// | dugout                 | ByteStore StoreTools DocumentStore ObjectStore Authority OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | Foundation Dispatch Synchronization |
+// | dugout                 | DugoutServer ByteStore StoreTools DocumentStore ObjectStore Authority OfflineSync FirebaseCore FirebaseFirestore FirebaseStorage Ballcap | Foundation Dispatch Synchronization |
 // | DugoutTestingTrait     | DugoutTesting                                                 | Synchronization Testing   |
 // | DugoutTesting          | FirebaseFirestore FirebaseCore Authority OfflineSync DocumentStore ByteStore | Foundation Dispatch |
 // | Ballcap                | BallcapFields LayerKit FirebaseFirestore FirebaseStorage FirebaseCore ByteStore | Foundation Dispatch Synchronization Observation Apple |
@@ -20,6 +20,9 @@
 // | FirebaseStorage        | ObjectSync OfflineSync ObjectStore DocumentStore ByteStore FirebaseCore | Foundation Dispatch Synchronization Apple |
 // | FirebaseAuth           | ByteStore FirebaseCore                                        | Foundation Dispatch       |
 // | FirebaseCore           | OfflineSync DocumentStore ByteStore                           | Foundation Dispatch Synchronization |
+// | DugoutServer           | FirestoreServer                                               |                           |
+// | FirestoreServer        | HTTPTransport FirestoreService FirestoreWire Authority OfflineSync DocumentStore ByteStore Libc CDigest | Dispatch Synchronization |
+// | HTTPTransport          | ByteStore Libc CSockets CTLS CNGHTTP2                         | Dispatch Synchronization  |
 // | FirestoreService       | FirestoreWire Authority OfflineSync DocumentStore ByteStore Libc | Dispatch Synchronization |
 // | FirestoreWire          | OfflineSync DocumentStore ByteStore Libc                      |                           |
 // | ObjectSync             | OfflineSync ObjectStore DocumentStore ByteStore Libc CDigest  | Dispatch Synchronization  |
@@ -33,6 +36,9 @@
 // | CDigest                |                                                               |                           |
 // | CFileSystem            |                                                               |                           |
 // | CSanitizer             |                                                               |                           |
+// | CSockets               |                                                               |                           |
+// | CTLS                   |                                                               |                           |
+// | CNGHTTP2               |                                                               |                           |
 // | CPortableLZ4           |                                                               |                           |
 // | CLZ4                   |                                                               |                           |
 //
@@ -62,6 +68,9 @@ let systemLZ4: [Target.Dependency] =
 let systemLZ4Settings: [SwiftSetting] =
   usesSystemLZ4 ? [.define("DUGOUT_SYSTEM_LZ4", .when(platforms: [.linux]))] : []
 
+// The trait Server brings nghttp2. Code without the trait does not import it.
+let nghttp2: [Target.Dependency] = [.byName(name: "CNGHTTP2", condition: .when(traits: ["Server"]))]
+
 let package = Package(
   name: "Dugout",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -74,6 +83,7 @@ let package = Package(
     .library(name: "Authority", targets: ["Authority"]),
     .library(name: "FirestoreWire", targets: ["FirestoreWire"]),
     .library(name: "FirestoreService", targets: ["FirestoreService"]),
+    .library(name: "DugoutServer", targets: ["DugoutServer"]),
     .library(name: "FirebaseCore", targets: ["FirebaseCore"]),
     .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
     .library(name: "FirebaseFirestoreSwift", targets: ["FirebaseFirestoreSwift"]),
@@ -87,6 +97,10 @@ let package = Package(
     .library(name: "DugoutTesting", targets: ["DugoutTesting"]),
     .library(name: "DugoutTestingTrait", targets: ["DugoutTestingTrait"]),
     .executable(name: "dugout", targets: ["dugout"]),
+  ],
+  traits: [
+    .trait(name: "Server", description: "Servers for clients of Firestore. Needs libnghttp2."),
+    .trait(name: "TLS", description: "Encrypted connections of servers. Needs OpenSSL 3."),
   ],
   targets: [
     // Engine
@@ -138,6 +152,32 @@ let package = Package(
       name: "FirestoreService",
       dependencies: ["FirestoreWire", "Authority", "OfflineSync", "DocumentStore", "ByteStore", "Libc"],
       path: "Sources/Network/FirestoreService", swiftSettings: engine),
+
+    .systemLibrary(
+      name: "CNGHTTP2", path: "Sources/Network/CNGHTTP2", pkgConfig: "libnghttp2",
+      providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])]),
+    .target(
+      name: "CSockets", path: "Sources/Network/CSockets", cSettings: [.treatAllWarnings(as: .error)]),
+    .target(
+      name: "CTLS", path: "Sources/Network/CTLS",
+      cSettings: [.treatAllWarnings(as: .error), .define("DUGOUT_TLS", .when(traits: ["TLS"]))],
+      linkerSettings: [
+        .linkedLibrary("ssl", .when(traits: ["TLS"])), .linkedLibrary("crypto", .when(traits: ["TLS"])),
+      ]),
+    .target(
+      name: "HTTPTransport",
+      dependencies: ["ByteStore", "Libc", "CSockets", "CTLS"] + nghttp2,
+      path: "Sources/Network/HTTPTransport", swiftSettings: engine),
+    .target(
+      name: "FirestoreServer",
+      dependencies: [
+        "HTTPTransport", "FirestoreService", "FirestoreWire", "Authority", "OfflineSync", "DocumentStore",
+        "ByteStore", "Libc", "CDigest",
+      ],
+      path: "Sources/Network/FirestoreServer", swiftSettings: engine),
+    .target(
+      name: "DugoutServer", dependencies: ["FirestoreServer"], path: "Sources/Network/DugoutServer",
+      swiftSettings: library),
 
     // API
     .target(
@@ -203,7 +243,7 @@ let package = Package(
     .executableTarget(
       name: "dugout",
       dependencies: [
-        "Authority", "OfflineSync", "ObjectStore", "DocumentStore", "StoreTools", "ByteStore",
+        "DugoutServer", "Authority", "OfflineSync", "ObjectStore", "DocumentStore", "StoreTools", "ByteStore",
         "FirebaseFirestore", "FirebaseCore", "Ballcap",
       ],
       path: "Sources/Programs/dugout", swiftSettings: strict),
@@ -213,9 +253,16 @@ let package = Package(
         "Harness", "ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore",
         "Ballcap", "Pring", "Authority", "OfflineSync", "ObjectSync", "ObjectStore", "StoreTools",
         "StreamHarness",
-        "LayerHarness", "CAllocations",
+        "LayerHarness", "ServerHarness", "FirestoreWire", "CAllocations",
       ],
       path: "Tests/campaign", swiftSettings: strict),
+    .target(
+      name: "ServerHarness",
+      dependencies: [
+        "FirestoreServer", "HTTPTransport", "FirestoreService", "FirestoreWire", "OfflineSync",
+        "DocumentStore", "ByteStore", "Harness",
+      ] + nghttp2,
+      path: "Tests/ServerHarness", swiftSettings: strict),
     .target(
       name: "StreamHarness",
       dependencies: [
@@ -233,7 +280,8 @@ let package = Package(
       name: "Harness",
       dependencies: [
         "ByteStore", "StoreTools", "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Authority",
-        "FirestoreWire", "FirestoreService", "Libc", "CPortableLZ4", "CAllocations",
+        "FirestoreWire", "FirestoreService", "HTTPTransport", "FirestoreServer", "Libc", "CPortableLZ4",
+        "CAllocations",
         .target(name: "CLZ4", condition: .when(platforms: [.linux])),
       ],
       // The harness compares CPortableLZ4 with liblz4 on Linux, whichever of the two ByteStore uses.
@@ -287,6 +335,19 @@ let package = Package(
       dependencies: [
         "FirestoreService", "FirestoreWire", "Authority", "OfflineSync", "DocumentStore", "ByteStore",
         "Harness",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "HTTPTransportTests",
+      dependencies: [
+        "HTTPTransport", "CSockets", "ByteStore", "Libc", "Harness", "ServerHarness", "CAllocations",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "FirestoreServerTests",
+      dependencies: [
+        "FirestoreServer", "HTTPTransport", "FirestoreService", "FirestoreWire", "Authority", "OfflineSync",
+        "DocumentStore", "ByteStore", "Harness", "ServerHarness",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -375,7 +436,8 @@ if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
     "CLZ4", "CPortableLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
     "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Authority", "FirestoreWire",
-    "FirestoreService", "Harness", "CAllocations",
+    "FirestoreService", "CNGHTTP2", "CSockets", "CTLS", "HTTPTransport", "FirestoreServer", "DugoutServer",
+    "Harness", "ServerHarness", "CAllocations",
   ]
   let api = [
     "FirebaseCore", "FirebaseFirestore", "FirebaseFirestoreSwift", "FirebaseStorage", "FirebaseAuth",
@@ -388,7 +450,9 @@ if let band = Context.environment["DUGOUT_BAND"] {
     "engine": engine + [
       "CDigestTests", "CPortableLZ4Tests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests",
     ],
-    "network": engine + ["FirestoreWireTests", "FirestoreServiceTests"],
+    "network": engine + [
+      "FirestoreWireTests", "FirestoreServiceTests", "HTTPTransportTests", "FirestoreServerTests",
+    ],
     "api": engine + api + [
       "OfflineSyncTests", "ObjectSyncTests", "AuthorityTests", "FirebaseCoreTests", "FirebaseFirestoreTests",
       "FirebaseStorageTests", "FirebaseAuthTests", "DugoutTestingTests",

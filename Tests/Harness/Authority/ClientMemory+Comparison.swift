@@ -1,12 +1,12 @@
 // The comparison of a client's documents with the authority's documents at the time of a snapshot.
 
-import DocumentStore
-import OfflineSync
+package import DocumentStore
+package import OfflineSync
 
 extension ClientMemory {
   /// Compares a target with the documents of the authority. `floor` is the time at which the present life of
   /// the authority began: versions are told as if they were not earlier.
-  func difference(
+  package func difference(
     of target: ModelTarget, from documents: [StoredDocument], floor: SnapshotVersion
   ) -> String? {
     let expected = target.answer(from: documents)

@@ -43,8 +43,8 @@ final class HistoryLog: Sendable {
 }
 
 /// A violation of the protocol, or a difference between a client and the authority.
-struct Violation: Error, CustomStringConvertible {
-  let description: String
+package struct Violation: Error, CustomStringConvertible {
+  package let description: String
 
-  init(_ description: String) { self.description = description }
+  package init(_ description: String) { self.description = description }
 }

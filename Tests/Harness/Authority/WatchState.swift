@@ -13,30 +13,30 @@
 //
 // Changes become visible with the next snapshot, and only then are they kept with the token.
 
-import DocumentStore
-import OfflineSync
+package import DocumentStore
+package import OfflineSync
 
-struct WatchState {
-  enum Request: Equatable { case watch(mayBeRefused: Bool), unwatch }
+package struct WatchState {
+  package enum Request: Equatable { case watch(mayBeRefused: Bool), unwatch }
 
-  struct Target {
+  package struct Target {
     /// The requests that have no answer yet.
-    var requests: [Request] = []
+    package var requests: [Request] = []
     /// Whether the authority removes the target when it was sent once.
-    var isOnce = false
+    package var isOnce = false
     /// Whether the last request had a token.
-    var isResumed = false
-    var keys: Set<DocumentPath> = []
-    var token: [UInt8] = []
-    var isCurrent = false
+    package var isResumed = false
+    package var keys: Set<DocumentPath> = []
+    package var token: [UInt8] = []
+    package var isCurrent = false
 
-    var isActive: Bool { requests.isEmpty }
+    package var isActive: Bool { requests.isEmpty }
     /// Whether the client wants the target.
-    var isWanted: Bool { requests.last != .unwatch }
+    package var isWanted: Bool { requests.last != .unwatch }
   }
 
   /// The meaning of a message for the client.
-  enum Event {
+  package enum Event {
     case snapshot(SnapshotVersion, left: [TargetID: Set<DocumentPath>])
     /// The client must ask for the whole target again.
     case mismatch(TargetID, WatchTarget.Purpose)
@@ -46,27 +46,29 @@ struct WatchState {
 
   /// The prefix of the names in Bloom filters.
   private let documentsName: String
-  private(set) var targets: [TargetID: Target] = [:]
+  package private(set) var targets: [TargetID: Target] = [:]
   /// The documents received since the last snapshot.
   private var received: [DocumentPath: RemoteDocument] = [:]
   /// The documents that have left targets without their content since the last snapshot.
   private var leftWithoutContent: [TargetID: Set<DocumentPath>] = [:]
   private var version = SnapshotVersion.none
 
-  init(documentsName: String) { self.documentsName = documentsName }
+  package init(documentsName: String) { self.documentsName = documentsName }
 
-  mutating func noteWatch(_ request: WatchTarget, isResumed: Bool, mayBeRefused: Bool) {
+  package mutating func noteWatch(_ request: WatchTarget, isResumed: Bool, mayBeRefused: Bool) {
     let id = request.id
     targets[id, default: Target()].requests.append(.watch(mayBeRefused: mayBeRefused))
     targets[id]?.isOnce = request.once
     targets[id]?.isResumed = isResumed
   }
 
-  mutating func noteUnwatch(_ id: TargetID) { targets[id, default: Target()].requests.append(.unwatch) }
+  package mutating func noteUnwatch(_ id: TargetID) {
+    targets[id, default: Target()].requests.append(.unwatch)
+  }
 
   // MARK: Messages
 
-  mutating func take(
+  package mutating func take(
     _ change: WatchChange, _ version: SnapshotVersion, _ memory: ClientMemory
   ) throws -> Event {
     if case .target(.noChange, [], let token, let cause) = change {
@@ -204,7 +206,7 @@ struct WatchState {
   }
 
   /// Makes the changes of a snapshot part of what the client keeps. Returns the targets that are current.
-  mutating func keep(_ version: SnapshotVersion, in memory: inout ClientMemory) -> [TargetID] {
+  package mutating func keep(_ version: SnapshotVersion, in memory: inout ClientMemory) -> [TargetID] {
     for (path, document) in received {
       // A client ignores a version that is older than the one that it has.
       if let known = memory.documents[path], known.version > document.version { continue }

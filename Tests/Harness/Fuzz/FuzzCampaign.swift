@@ -13,11 +13,22 @@ package struct FuzzCampaign {
     package var kept: [[UInt8]] = []
   }
 
-  package static let targets: [any FuzzTarget.Type] = [
+  package static var targets: [any FuzzTarget.Type] { commonTargets + transportTargets }
+
+  private static let commonTargets: [any FuzzTarget.Type] = [
     ManifestTarget.self, FrameTarget.self, SegmentTarget.self, CheckpointTarget.self, EntryTarget.self,
     DirectoryTarget.self, RecordTarget.self, BlobTarget.self, SalvageTarget.self, DocumentsTarget.self,
-    LZ4Target.self, WireTarget.self, ServiceTarget.self,
+    LZ4Target.self, WireTarget.self, ServiceTarget.self, HTTPTarget.self, GRPCTarget.self,
   ]
+
+  /// The targets that need libraries of servers.
+  private static var transportTargets: [any FuzzTarget.Type] {
+    #if Server
+    [FramesTarget.self]
+    #else
+    []
+    #endif
+  }
 
   /// Runs until `isOver` returns true. `willRun` is called with each input before it runs.
   package static func run(

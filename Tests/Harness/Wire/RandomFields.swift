@@ -146,6 +146,10 @@ extension RandomFields {
     if isSet() { value = time(unit: 1) }
   }
 
+  package mutating func duration(_ number: Int32, _ name: String, in value: inout Wire.Duration?) {
+    if isSet() { value = Wire.Duration(nanoseconds: random.next() >> UInt64(random.below(64))) }
+  }
+
   package mutating func message<Message: WireMessage>(
     _ number: Int32, _ name: String, in value: inout Message?
   ) throws(WireError) {

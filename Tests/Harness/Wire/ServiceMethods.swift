@@ -59,15 +59,18 @@ enum ServiceMethods {
     Method(name: "BeginTransaction", answers: [Wire.BeginTransactionResponse.self]),
     Method(name: "Commit", answers: [Wire.CommitResponse.self]),
     Method(name: "Rollback", answers: [EmptyMessage.self]),
-    Method(name: "RunQuery", count: .stream, answers: [Wire.RunQueryResponse.self]),
     Method(
-      name: "RunAggregationQuery", count: .stream, answers: [Wire.RunAggregationQueryResponse.self]),
+      name: "RunQuery", count: .stream,
+      answers: [Wire.RunQueryResponse.self, Wire.ExplainedQueryResponse.self]),
+    Method(
+      name: "RunAggregationQuery", count: .stream,
+      answers: [Wire.RunAggregationQueryResponse.self, Wire.ExplainedAggregationResponse.self]),
     Method(
       name: "Write", count: .stream, answers: [Wire.WriteResponse.self, Wire.IdentifiedWriteResponse.self]),
     Method(name: "Listen", count: .stream, answers: [Wire.ListenResponse.self]),
     Method(name: "ListCollectionIds", answers: [Wire.ListCollectionIdsResponse.self]),
     Method(name: "BatchWrite", answers: [Wire.BatchWriteResponse.self]),
-    Method(name: "PartitionQuery", count: .none, answers: []),
+    Method(name: "PartitionQuery", answers: [Wire.PartitionQueryResponse.self]),
     Method(name: "ExecutePipeline", count: .none, answers: []),
   ]
 }

@@ -6,6 +6,7 @@ package enum WireMessages {
   /// The messages that only clients and servers of Dugout know.
   package static let own: [any WireMessage.Type] = [
     Wire.IdentifiedWriteResponse.self, Wire.WriteIdentity.self, Wire.RunRegistrations.self,
+    Wire.ExplainedQueryResponse.self, Wire.ExplainedAggregationResponse.self,
   ]
 
   /// The messages of Firestore.

@@ -1,0 +1,182 @@
+// One thread that waits for descriptors, timers and blocks.
+//
+//   1. Wait until a descriptor is ready, a timer is due, or a block was added.
+//   2. Pass each event to its connection.
+//   3. Run the blocks that were added, and the timers that are due.
+//   4. Let the connections that have output send it: all answers of a turn leave in one call of the system.
+
+internal import ByteStore
+internal import CSockets
+internal import Libc
+internal import Synchronization
+
+/// A descriptor's owner on a loop. All calls come from the thread of the loop.
+protocol EventReceiver: AnyObject {
+  /// The descriptor can be read from or written to, or has failed.
+  func ready(canRead: Bool, canWrite: Bool, hasFailed: Bool)
+  /// The end of a turn in which the receiver has asked for it.
+  func turnEnded()
+  /// Called about once a second.
+  func tick(now: UInt64)
+  /// The loop ends.
+  func stop()
+}
+
+package final class EventLoop: LoopExecutor, @unchecked Sendable {
+  // Why `@unchecked Sendable` is correct: `receivers`, `timers` and `turnReceivers` are only used on the
+  // thread of the loop. Everything else protects itself.
+  private struct Mailbox {
+    var blocks: [@Sendable () -> Void] = []
+    var isStopping = false
+  }
+
+  private static let tickNanoseconds: UInt64 = 1_000_000_000
+
+  let clock: MonotonicClock
+  private let queue: EventQueue
+  private let mailbox = Locked(Mailbox())
+  private let thread = Atomic<UInt64>(0)
+  private let ended = Locked(false)
+
+  private var receivers: [UInt64: any EventReceiver] = [:]
+  private var turnReceivers: [any EventReceiver] = []
+  private var timers = TimerHeap()
+
+  /// Bytes that were read last. A connection uses them before it returns to the loop.
+  let readBuffer = ReadBuffer()
+
+  package init(clock: MonotonicClock = .system) throws(TransportError) {
+    self.clock = clock
+    queue = try EventQueue()
+  }
+
+  package var isCurrent: Bool { thread.load(ordering: .relaxed) == dugout_thread_number() }
+
+  package func execute(_ block: @escaping @Sendable () -> Void) {
+    let wasEmpty = mailbox.withLock { mailbox in
+      mailbox.blocks.append(block)
+      return mailbox.blocks.count == 1
+    }
+    if wasEmpty, !isCurrent { queue.wake() }
+  }
+
+  package func after(_ nanoseconds: UInt64, _ block: @escaping @Sendable () -> Void) -> any LoopTimer {
+    let (sum, overflow) = clock.now().addingReportingOverflow(nanoseconds)
+    let timer = TimerHeap.Timer(overflow ? .max : sum, block)
+    timers.add(timer)
+    return HeapTimer(self, timer)
+  }
+
+  fileprivate func cancel(_ timer: TimerHeap.Timer) { timers.cancel(timer) }
+
+  /// Starts the thread.
+  package func start() throws(TransportError) {
+    guard Thread.start({ [self] in run() }) else { throw .system(call: "pthread_create", error: EAGAIN) }
+  }
+
+  /// Ends the thread after it has stopped its receivers, and waits until it has ended. Not called on the
+  /// loop.
+  package func stop() {
+    mailbox.withLock { $0.isStopping = true }
+    queue.wake()
+    ended.withLock(when: { $0 }) { _ in }
+  }
+
+  // MARK: - On the loop
+
+  /// Registers a descriptor. Returns false if the system has no room for it.
+  func add(
+    _ receiver: any EventReceiver, _ descriptor: Int32, number: UInt64, reads: Bool, writes: Bool
+  ) -> Bool {
+    guard queue.add(descriptor, number, reads: reads, writes: writes) else { return false }
+    receivers[number] = receiver
+    return true
+  }
+
+  func change(_ descriptor: Int32, number: UInt64, reads: Bool, writes: Bool) {
+    queue.change(descriptor, number, reads: reads, writes: writes)
+  }
+
+  /// Forgets a descriptor, which the caller then closes.
+  func remove(number: UInt64) { receivers[number] = nil }
+
+  /// Has the receiver called at the end of this turn.
+  func callAtEndOfTurn(_ receiver: any EventReceiver) { turnReceivers.append(receiver) }
+
+  private func run() {
+    thread.store(dugout_thread_number(), ordering: .relaxed)
+    var nextTick = clock.now() + Self.tickNanoseconds
+    while true {
+      queue.wait(milliseconds: waitMilliseconds(until: nextTick)) { event in
+        receivers[event.number]?.ready(
+          canRead: event.canRead, canWrite: event.canWrite, hasFailed: event.hasFailed)
+      }
+      let isStopping = runBlocks()
+      let now = clock.now()
+      while let due = timers.removeFirst(before: now) { due?() }
+      if now >= nextTick {
+        nextTick = now + Self.tickNanoseconds
+        for receiver in Array(receivers.values) { receiver.tick(now: now) }
+      }
+      endTurn()
+      if isStopping { break }
+    }
+    for receiver in Array(receivers.values) { receiver.stop() }
+    _ = runBlocks()
+    thread.store(0, ordering: .relaxed)
+    ended.withLock { $0 = true }
+    ended.wakeAll()
+  }
+
+  /// Runs the blocks that were added, and returns whether the loop is stopping.
+  private func runBlocks() -> Bool {
+    let (blocks, isStopping) = mailbox.withLock { mailbox in
+      let blocks = mailbox.blocks
+      if !blocks.isEmpty { mailbox.blocks = [] }
+      return (blocks, mailbox.isStopping)
+    }
+    for block in blocks { block() }
+    return isStopping
+  }
+
+  private func endTurn() {
+    while !turnReceivers.isEmpty {
+      let receivers = turnReceivers
+      turnReceivers.removeAll(keepingCapacity: true)
+      for receiver in receivers { receiver.turnEnded() }
+    }
+  }
+
+  private func waitMilliseconds(until tick: UInt64) -> Int32 {
+    guard mailbox.withLock({ $0.blocks.isEmpty && !$0.isStopping }) else { return 0 }
+    let now = clock.now()
+    let time = min(tick, timers.earliest ?? .max)
+    guard time > now else { return 0 }
+    return Int32(clamping: (time - now + 999_999) / 1_000_000)
+  }
+}
+
+private final class HeapTimer: LoopTimer, @unchecked Sendable {
+  // Why `@unchecked Sendable` is correct: `cancel` is only called on the loop, and touches nothing else.
+  private weak var loop: EventLoop?
+  private let timer: TimerHeap.Timer
+
+  init(_ loop: EventLoop, _ timer: TimerHeap.Timer) {
+    self.loop = loop
+    self.timer = timer
+  }
+
+  func cancel() { loop?.cancel(timer) }
+}
+
+/// Memory for the bytes that a loop reads from its sockets.
+@safe
+final class ReadBuffer {
+  static let byteCount = 64 * 1024
+
+  let bytes: UnsafeMutableRawBufferPointer
+
+  init() { unsafe bytes = .allocate(byteCount: Self.byteCount, alignment: 16) }
+
+  deinit { unsafe bytes.deallocate() }
+}

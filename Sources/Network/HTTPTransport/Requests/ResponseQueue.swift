@@ -1,0 +1,90 @@
+// Backpressure: work for a response waits while its client reads slowly.
+
+internal import ByteStore
+
+/// Runs blocks one at a time, in order, on the threads of a pool. Blocks wait while the response has more
+/// unsent bytes than it may have. Usable from any thread.
+package final class ResponseQueue: Sendable {
+  /// Bytes on their way to the loop with which blocks wait.
+  fileprivate static let postedBytesMax = 64 * 1024
+
+  fileprivate struct State {
+    var blocks = BlockLine()
+    var isRunning = false
+    var isPaused = false
+    /// Bytes that were sent by other threads, and have not reached the loop.
+    var postedBytes = 0
+    var isClosed = false
+  }
+
+  private let state = Locked(State())
+  private let pool: any BlockPool
+
+  package init(on pool: any BlockPool) { self.pool = pool }
+
+  /// Adds a block. It never runs within this call.
+  package func add(_ block: @escaping @Sendable () -> Void) {
+    let starts: Bool = state.withLock { state in
+      guard !state.isClosed else { return false }
+      state.blocks.add(block)
+      return state.startsRunning()
+    }
+    if starts { pool.run { [self] in runBlocks() } }
+  }
+
+  /// Lets blocks wait, or run again.
+  func setPaused(_ isPaused: Bool) {
+    let starts: Bool = state.withLock { state in
+      state.isPaused = isPaused
+      return state.startsRunning()
+    }
+    if starts { pool.run { [self] in runBlocks() } }
+  }
+
+  /// Bytes leave for the loop. Blocks wait if there are too many of them.
+  func post(_ byteCount: Int) { state.withLock { $0.postedBytes += byteCount } }
+
+  /// Bytes have reached the loop, which pauses the queue if the response has too many.
+  func arrived(_ byteCount: Int) {
+    let starts: Bool = state.withLock { state in
+      state.postedBytes -= byteCount
+      return state.startsRunning()
+    }
+    if starts { pool.run { [self] in runBlocks() } }
+  }
+
+  /// Drops the blocks that wait. Called when the response is over.
+  func close() {
+    // The blocks are released without the lock, because what they hold may add blocks at its end.
+    let dropped = state.withLock { state in
+      state.isClosed = true
+      defer { state.blocks = BlockLine() }
+      return state.blocks
+    }
+    withExtendedLifetime(dropped) {}
+  }
+
+  private func runBlocks() {
+    while let block = state.withLock({ $0.next() }) { block() }
+  }
+}
+
+extension ResponseQueue.State {
+  private var mayRun: Bool { !isPaused && postedBytes <= ResponseQueue.postedBytesMax }
+
+  /// Whether the caller has to start a run of blocks.
+  fileprivate mutating func startsRunning() -> Bool {
+    guard !isRunning, mayRun, !blocks.isEmpty else { return false }
+    isRunning = true
+    return true
+  }
+
+  /// The next block of a run; nil ends the run.
+  fileprivate mutating func next() -> (@Sendable () -> Void)? {
+    guard mayRun, let block = blocks.takeFirst() else {
+      isRunning = false
+      return nil
+    }
+    return block
+  }
+}

@@ -1,0 +1,120 @@
+// A server: its listeners, its loops, and the end of both.
+//
+//   1. `start` binds all addresses, and then starts the loops. The first loop accepts.
+//   2. An accepted connection goes to the loop with the fewest connections, and never leaves it.
+//   3. `drain` closes the listeners, lets each connection answer its open requests, and closes what is left
+//      when the time is over.
+
+internal import ByteStore
+internal import CSockets
+internal import Libc
+
+/// Where a server listens.
+package struct ListenAddress: Sendable, Hashable {
+  /// An IPv4 or IPv6 address.
+  package var host: String
+  /// The port; 0 lets the system choose one.
+  package var port: Int
+  package var isEncrypted: Bool
+
+  package init(host: String, port: Int, isEncrypted: Bool = false) {
+    self.host = host
+    self.port = port
+    self.isEncrypted = isEncrypted
+  }
+}
+
+/// How a server is set up.
+package struct HTTPServerOptions: Sendable {
+  package var addresses: [ListenAddress]
+  package var limits = HTTPLimits()
+  /// The number of event loops; 0 is one for each core, up to 8.
+  package var loopCount = 0
+  /// The certificate and key of encrypted addresses.
+  package var tls: TLSContext?
+  /// Threads for answers that may block.
+  package var threadsMax = 16
+
+  package init(_ addresses: [ListenAddress]) { self.addresses = addresses }
+}
+
+/// An HTTP server. Usable from any thread.
+package final class HTTPServer: Sendable {
+  private enum Phase {
+    case created
+    case running
+    case draining
+    case stopped
+  }
+
+  private let options: HTTPServerOptions
+  private let shared: SharedServer
+  private let loops: [EventLoop]
+  private let phase = Locked(Phase.created)
+  private let listeners = Locked<[Listener]>([])
+
+  /// Creates a server that does not listen yet. Throws `missingTrait` if the program was built without what
+  /// the options need.
+  package init(
+    _ options: HTTPServerOptions, handler: any HTTPHandler, observer: any TransportObserver
+  ) throws(TransportError) {
+    guard Self.hasTrait else { throw .missingTrait("Server") }
+    self.options = options
+    let count = options.loopCount > 0 ? options.loopCount : min(8, max(1, Self.coreCount))
+    var loops: [EventLoop] = []
+    for _ in 0..<count { loops.append(try EventLoop()) }
+    self.loops = loops
+    shared = SharedServer(options, handler: handler, observer: observer, loopCount: count)
+  }
+
+  /// Whether the program was built with the trait that servers need.
+  private static var hasTrait: Bool {
+    #if Server
+    true
+    #else
+    false
+    #endif
+  }
+
+  private static var coreCount: Int { sysconf(Int32(_SC_NPROCESSORS_ONLN)) }
+
+  /// The number of open connections.
+  package var connectionCount: Int { shared.connectionCount }
+
+  /// Listens, and returns the ports in the order of the addresses.
+  package func start() throws(TransportError) -> [Int] {
+    var bound: [Listener] = []
+    do throws(TransportError) {
+      for (index, address) in options.addresses.enumerated() {
+        bound.append(try Listener(address, index: index, loops: loops, shared: shared))
+      }
+      for loop in loops { try loop.start() }
+    } catch {
+      for listener in bound { listener.closeUnused() }
+      throw error
+    }
+    phase.withLock { $0 = .running }
+    listeners.withLock { $0 = bound }
+    for listener in bound { loops[0].execute { listener.start() } }
+    return bound.map(\.port)
+  }
+
+  /// Stops listening, waits until the open requests are answered, at most for this time, and closes all
+  /// connections. Waits for the threads of the loops, so it is not called on one of them.
+  package func drain(within seconds: Int) {
+    let isFirst = phase.withLock { phase in
+      defer { if phase == .running { phase = .draining } }
+      return phase == .running
+    }
+    guard isFirst else { return }
+    let closing = listeners.withLock { listeners in
+      defer { listeners = [] }
+      return listeners
+    }
+    loops[0].execute { for listener in closing { listener.stop() } }
+    for (index, loop) in loops.enumerated() { loop.execute { [shared] in shared.drain(loop: index) } }
+    shared.waitUntilEmpty(within: seconds)
+    for loop in loops { loop.stop() }
+    phase.withLock { $0 = .stopped }
+  }
+}
