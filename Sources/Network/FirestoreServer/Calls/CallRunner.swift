@@ -1,0 +1,67 @@
+// What calls need to run. Short calls begin on the loop of their connection, and all others on their queue.
+
+internal import FirestoreService
+internal import FirestoreWire
+internal import HTTPTransport
+internal import OfflineSync
+internal import Synchronization
+
+/// The service, and everything else that all calls of a server share.
+final class CallRunner: Sendable {
+  let service: FirestoreService
+  let databases: any DatabaseSource
+  let journal: RequestJournal
+  let credentials: Credentials
+  let streams = OpenStreams()
+  private let isEmulator: Bool
+  private let isBehindProxy: Bool
+
+  init(_ configuration: ServerConfiguration, _ databases: any DatabaseSource, journal: RequestJournal) {
+    self.databases = databases
+    self.journal = journal
+    credentials = Credentials(configuration)
+    isEmulator = configuration.isEmulator
+    isBehindProxy = configuration.isBehindProxy
+    var options = ServiceOptions()
+    options.onRefusal = { journal.metrics.refused($0) }
+    service = FirestoreService(options: options) { name throws(RemoteError) in
+      do throws(RemoteError) { return try databases.authority(of: name) } catch {
+        switch error.code {
+        case .invalidArgument: journal.metrics.refused(.databaseName)
+        case .resourceExhausted: journal.metrics.refused(.databases)
+        default: break
+        }
+        throw error
+      }
+    }
+  }
+
+  /// The caller as the service knows it. A connection of a proxy is none, because many clients share it.
+  func metadata(_ caller: Caller, _ connection: ConnectionInfo) -> CallMetadata {
+    CallMetadata(user: caller.user, connection: isBehindProxy ? nil : connection.number)
+  }
+
+  /// Notes the database of a request for the log, if its name follows the grammar.
+  func note(_ name: @autoclosure () -> DatabaseName?, in record: RequestRecord) {
+    guard record.isLogged, let name = name() else { return }
+    do throws(RemoteError) { record.name(try CheckedDatabase(name, isEmulator: isEmulator)) } catch {
+      // The call reports it.
+    }
+  }
+
+  static let draining = RemoteError(.unavailable, "The server is shutting down.")
+}
+
+extension ServiceQueue {
+  /// The queue of a response. Calls that neither block nor take long begin at once, on the caller's thread.
+  init(of queue: ResponseQueue) {
+    self.init { queue.add($0) }
+    mayBeginWithinSend = true
+  }
+}
+
+extension GRPCStatus {
+  init(_ error: RemoteError?) {
+    self = error.map { GRPCStatus(code: $0.code.rawValue, message: $0.message) } ?? .ok
+  }
+}

@@ -1,0 +1,56 @@
+// Calls of gRPC reach the service, and its answers and errors reach the client.
+
+import FirestoreService
+import FirestoreWire
+import Testing
+
+@testable import FirestoreServer
+@testable import HTTPTransport
+
+@Suite struct GRPCCallTests {
+  @Test func writesAndReads() throws {
+    let server = try TestServer()
+    let committed = try server.call("Commit", TestServer.commit("rooms/a", 7))
+    #expect(committed.code == 0)
+    #expect(try Wire.CommitResponse(protobuf: committed.messages[0]).writeResults.count == 1)
+    let read = try server.call("GetDocument", TestServer.get("rooms/a"))
+    #expect(read.status == 200)
+    #expect(read.fields["content-type"] == "application/grpc")
+    #expect(read.code == 0)
+    #expect(try Wire.Document(protobuf: read.messages[0]).name == "\(TestServer.documents)/rooms/a")
+  }
+
+  @Test func errorsKeepTheirCodes() throws {
+    let server = try TestServer()
+    let answer = try server.call("GetDocument", TestServer.get("rooms/none"))
+    #expect(answer.code == 5)
+    #expect(answer.message == "Document (\(TestServer.documents)/rooms/none) not found.")
+    #expect(server.call("GetDocument", [0xFF]).code == 3)
+  }
+
+  @Test func unknownMethodsAndServicesAreUnimplemented() throws {
+    let server = try TestServer()
+    for method in [
+      "Nothing", "/google.firestore.v1.Nothing/Commit", "/", "/Commit", "//", "Commit/", "commit",
+    ] {
+      #expect(server.call(method, []).code == 12, "\(method)")
+    }
+  }
+
+  /// Many clients share a connection of a proxy.
+  @Test func aConnectionOfAProxyIsNoConnectionOfAClient() throws {
+    for isBehindProxy in [false, true] {
+      let server = try TestServer { configuration in
+        configuration.isBehindProxy = isBehindProxy
+        configuration.allowedHosts = ["api.example.org"]
+      }
+      let connection = TestRequest("GET", "/").http.connection
+      let metadata = server.handler.runner.metadata(.anonymous, connection)
+      #expect(metadata.connection == (isBehindProxy ? nil : connection.number))
+    }
+  }
+
+  @Test func aCallWithoutARequestIsInvalid() throws {
+    #expect(try TestServer().call("Commit").code == 3)
+  }
+}
