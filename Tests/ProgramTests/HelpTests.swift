@@ -13,7 +13,8 @@ import Testing
       "quickstart", "shell", "ls", "get", "set", "update", "delete", "query", "explain", "index", "import",
       "export",
       "watch",
-      "stat", "check", "backup", "restore", "diff", "compact", "salvage", "bench", "completions", "man",
+      "stat", "check", "backup", "restore", "diff", "compact", "salvage", "bench", "serve",
+      "completions", "man",
     ]
     #expect(Dugout.commands.map { $0.name } == promised)
   }
@@ -139,10 +140,10 @@ import Testing
     #expect(wrong == [])
   }
 
-  /// Every command that prints data has `--json`, except commands that print text for other programs and
-  /// interactive commands.
+  /// Every command that prints data has `--json`, except commands that print text for other programs,
+  /// interactive commands, and the server, whose log has a format of its own.
   @Test func everyDataCommandAcceptsTheJSONOption() {
-    let others = ["quickstart", "shell", "completions", "man"]
+    let others = ["quickstart", "shell", "serve", "completions", "man"]
     var wrong: [String] = []
     for command in Dugout.commands where !others.contains(command.name) {
       if !command.options.contains(where: { $0.option == "--json" }) { wrong.append(command.name) }
@@ -286,6 +287,7 @@ import Testing
     let zsh = try dugout.run("completions", "zsh").output
     #expect(zsh.contains(" '*--increment[Add a number") && zsh.contains(" '*--sum[Only the sum"))
     #expect(zsh.contains(" '--limit[Maximum number of"))
+    #expect(zsh.contains("SIGHUP reads them again]:value::value:'"))
     #expect(try dugout.run("completions", "tcsh").status == 2)
   }
 }

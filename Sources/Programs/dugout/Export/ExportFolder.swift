@@ -60,7 +60,7 @@ final class ExportFolder {
     try Self.sync(path(of: file))
   }
 
-  private static func sync(_ path: String) throws(DocumentStoreError) {
+  static func sync(_ path: String) throws(DocumentStoreError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw ExportFile.failure(path) }
     defer { close(descriptor) }

@@ -44,6 +44,16 @@ enum DatastoreEntity {
     }
   }
 
+  /// The project in the key of an entity, without the letters that name its place, as in `dev~shop`.
+  static func project(_ record: [UInt8]) throws(ProtobufProblem) -> String? {
+    for case (13, .bytes(let key)) in try ProtobufReader.fields(record) {
+      for case (13, .bytes(let app)) in try ProtobufReader.fields(key) {
+        return try text(app).split(separator: "~").last.map(String.init)
+      }
+    }
+    return nil
+  }
+
   private static func segments(
     _ fields: [(number: Int, value: ProtobufReader.Value)], element: Int,
     numbers: (kind: Int, id: Int, name: Int)

@@ -20,7 +20,7 @@ final class FirestoreExport: DocumentSource {
   init(_ path: String) throws {
     var files: [(path: String, start: UInt64, bytes: UInt64)] = []
     var end: UInt64 = 0
-    for file in Self.parts(of: path) {
+    for file in Self.parts(of: EmulatorExport.firestoreFolder(in: path) ?? path) {
       let size = (try? FileManager.default.attributesOfItem(atPath: file)[.size] as? UInt64) ?? 0
       files.append((file, end, size))
       end += size
@@ -49,6 +49,18 @@ final class FirestoreExport: DocumentSource {
     let names = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
     return names.filter(isPart).sorted { $0.compare($1, options: .numeric) == .orderedAscending }
       .map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" }
+  }
+
+  /// The project of the first document; nil if there is no document, or if its key has no project.
+  func project() throws -> String? {
+    for part in logs {
+      do {
+        if let record = try RecordLog(part.path).next() { return try DatastoreEntity.project(record) }
+      } catch let problem as ProtobufProblem {
+        throw CommandFailure(code: .badData, message: "\(part.path): \(problem.message).")
+      }
+    }
+    return nil
   }
 
   func skip(to offset: UInt64) throws {

@@ -55,6 +55,8 @@ struct ImportJob {
   private let path: String
   private let line: ProgressLine
   private let fromStart: Bool
+  /// Whether the store is dropped unless all documents were imported. Then there is no progress to record.
+  var isWholeOrNothing = false
   private var outcome = Outcome()
   private var batch: [Mutation] = []
   private var batchStart: UInt64 = 0
@@ -103,7 +105,7 @@ struct ImportJob {
     // the pipe, so the documents may be incomplete.
     if source.bytes == 0, isOver() { return ended(isInterrupted: true) }
     // Only an import of files has a mark.
-    if source.readsFiles { unlink(markPath) }
+    if source.readsFiles, !isWholeOrNothing { unlink(markPath) }
     return ended(isInterrupted: false)
   }
 
@@ -116,7 +118,7 @@ struct ImportJob {
   }
 
   private var nextRun: NextRun {
-    guard outcome.documents + outcome.documentsBefore > 0 else { return .startsFresh }
+    guard outcome.documents + outcome.documentsBefore > 0, !isWholeOrNothing else { return .startsFresh }
     return isMarked ? .resumes : .restarts
   }
 
@@ -148,7 +150,8 @@ struct ImportJob {
       "\(path == "-" ? "standard input" : path), \(source.startText): \(text)\(text.hasSuffix(".") ? "" : ".")"
     ]
     let before = outcome.documents + outcome.documentsBefore
-    sentences.append(before == 0 ? "Nothing was imported." : "All documents before it were imported.")
+    let isNothing = before == 0 || isWholeOrNothing
+    sentences.append(isNothing ? "Nothing was imported." : "All documents before it were imported.")
     if let hint = problem.hint {
       sentences.append(hint)
     } else {
@@ -174,7 +177,7 @@ struct ImportJob {
   private mutating func commit(upTo place: UInt64) throws {
     guard !batch.isEmpty else { return }
     // A mark of an import with other options must not outlive the first commit of this one.
-    if source.readsFiles, !isMarked, outcome.documents == 0 { unlink(markPath) }
+    if source.readsFiles, !isWholeOrNothing, !isMarked, outcome.documents == 0 { unlink(markPath) }
     do {
       try store.commit(batch)
     } catch {
@@ -209,7 +212,8 @@ struct ImportJob {
   }
 
   private mutating func mark() -> Mark? {
-    guard source.readsFiles, !fromStart, let data = FileManager.default.contents(atPath: markPath),
+    guard source.readsFiles, !fromStart, !isWholeOrNothing,
+      let data = FileManager.default.contents(atPath: markPath),
       let mark = try? JSONDecoder().decode(Mark.self, from: data),
       mark.store == store.bytes.storeID.description, mark.stamp <= store.bytes.lastStamp,
       mark.bytesDone <= source.bytes
@@ -224,7 +228,9 @@ struct ImportJob {
   /// Writes the mark. Without it the next run starts over and writes the documents again, which is harmless.
   private mutating func remember(_ bytesDone: UInt64) {
     isMarked = false
-    guard source.readsFiles, let checksum = prefix.checksum(upTo: bytesDone) else { return }
+    guard source.readsFiles, !isWholeOrNothing, let checksum = prefix.checksum(upTo: bytesDone) else {
+      return
+    }
     let mark = Mark(
       store: store.bytes.storeID.description, stamp: store.bytes.lastStamp, bytesDone: bytesDone,
       checksum: checksum, documents: outcome.documentsBefore + outcome.documents, plan: source.plan)

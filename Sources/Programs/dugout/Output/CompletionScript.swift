@@ -53,11 +53,11 @@ enum CompletionScript: String, CaseIterable {
     let described = commands.map { "    \(quoted("\($0.name):\($0.summary)"))" }
     let cases = commands.map { command in
       let options = command.allOptions.map { option in
-        let takesValue = option.option.contains(" ")
+        let valueCount = option.option.count { $0 == " " }
         let name = option.option.prefix { $0 != " " }
         let meaning = option.meaning.filter { $0 != "[" && $0 != "]" && $0 != ":" }
         let again = option.option.hasSuffix("…") ? "*" : ""
-        return quoted("\(again)\(name)[\(meaning)]" + (takesValue ? ":value:" : ""))
+        return quoted("\(again)\(name)[\(meaning)]" + String(repeating: ":value:", count: valueCount))
       }
       return "    \(command.name)) _arguments \((options + ["'*:file:_files'"]).joined(separator: " ")) ;;"
     }

@@ -6,9 +6,9 @@ protocol Command: SendableMetatype {
   static var summary: String { get }
   /// The text after the name in the usage line.
   static var usage: String { get }
-  /// The options, each with its description. An option that takes a value ends with a placeholder for the
-  /// value, as in `--limit N`. The placeholder of a repeatable option ends with dots, as in `--delete
-  /// FIELD…`.
+  /// The options, each with its description. An option that takes values ends with a placeholder for each
+  /// value, as in `--limit N` and `--tls CERT KEY`. The placeholder of a repeatable option ends with dots, as
+  /// in `--delete FIELD…`.
   static var options: [(option: String, meaning: String)] { get }
   static var positional: ClosedRange<Int> { get }
   /// Additional help text.
@@ -70,7 +70,10 @@ struct OptionWord {
     value = parts.count > 1 ? parts[1] : nil
   }
 
-  var takesValue: Bool { option.contains(" ") }
+  var takesValue: Bool { valueCount > 0 }
+
+  /// The number of values that follow the name.
+  var valueCount: Int { option.count { $0 == " " } }
 }
 
 /// The words after a command's name, divided into options and positional arguments.
@@ -104,11 +107,16 @@ struct Arguments {
         options[known.name] = []
         continue
       }
-      // "--" ends the options, even where an option still needs its value. The shell, too, inserts "--".
-      guard let value = known.value ?? (rest.first == "--" ? nil : rest.popFirst()) else {
-        throw CommandFailure(code: .usage, message: "\(known.option) needs a value.")
+      var values = known.value.map { [$0] } ?? []
+      while values.count < known.valueCount {
+        // "--" ends the options, even where an option still needs its value. The shell, too, inserts "--".
+        guard let value = rest.first == "--" ? nil : rest.popFirst() else {
+          let need = known.valueCount == 1 ? "a value" : "\(known.valueCount) values"
+          throw CommandFailure(code: .usage, message: "\(known.option) needs \(need).")
+        }
+        values.append(value)
       }
-      options[known.name, default: []].append(value)
+      options[known.name, default: []] += values
     }
     guard command.positional.contains(positional.count) else {
       let isCutApart = positional.count > command.positional.upperBound && command.usage.contains("QUERY")

@@ -29,6 +29,7 @@ struct CommandGroup {
         ("stat", "show size and state"), ("check", "verify every byte"), ("diff", "compare two stores"),
         ("compact", "reclaim space"), ("backup", "make a copy"), ("restore", "use a copy"),
         ("salvage", "repair after damage"), ("bench", "measure a disk"),
+        ("serve", "run a server"),
       ]),
   ]
 

@@ -11,8 +11,7 @@ struct Dugout {
     ImportCommand.self,
     ExportCommand.self, WatchCommand.self, StatCommand.self, CheckCommand.self, BackupCommand.self,
     RestoreCommand.self, DiffCommand.self, CompactCommand.self, SalvageCommand.self, BenchCommand.self,
-    CompletionsCommand.self,
-    ManCommand.self,
+    ServeCommand.self, CompletionsCommand.self, ManCommand.self,
   ]
 
   static func main() async {

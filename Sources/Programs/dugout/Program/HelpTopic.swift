@@ -40,7 +40,7 @@ enum HelpTopic: String, CaseIterable {
     ),
     (
       .usage,
-      "wrong usage: an unknown command or option; a path, query or value that is not valid; an argument that is not UTF-8; or a change of many documents without a terminal to ask at and without --yes"
+      "wrong usage: an unknown command or option; a path, query or value that is not valid; an argument that is not UTF-8; options of a server that are not safe together; or a change of many documents without a terminal to ask at and without --yes"
     ),
     (
       .badData,
@@ -48,7 +48,7 @@ enum HelpTopic: String, CaseIterable {
     ),
     (
       .unavailable,
-      "the store is in use or missing, a directory is unsuitable, the memory budget does not allow the operation, or a query has more groups than fit into memory"
+      "the store is in use or missing, a directory or the address of a server is unsuitable or in use, the memory budget does not allow the operation, or a query has more groups than fit into memory"
     ),
     (
       .inputOutput,
