@@ -16,11 +16,14 @@ protocol Campaign: SendableMetatype {
   static var hasTargets: Bool { get }
   /// Additional numeric options with their defaults.
   static var moreOptions: [(option: String, standard: Int)] { get }
+  /// Additional options whose value is a text.
+  static var textOptions: [String] { get }
   static func run(_ options: CampaignOptions) async throws -> CampaignResult
 }
 
 extension Campaign {
   static var hasTargets: Bool { false }
+  static var textOptions: [String] { [] }
   static var moreOptions: [(option: String, standard: Int)] { [] }
 }
 
@@ -45,6 +48,8 @@ struct CampaignOptions {
   var target: String?
   /// The values of additional options.
   var more: [String: Int] = [:]
+  /// The texts of additional options that were given.
+  var texts: [String: String] = [:]
 
   /// Prints a text for human readers. With `--json` it prints nothing, so that standard output contains only
   /// the JSON and the last line.
@@ -61,7 +66,7 @@ struct CampaignProgram {
     Authorities.self,
     Pending.self, Streams.self, Counters.self, Layers.self, Blobs.self, Upload.self, Copies.self,
     Fuzz.self, KillCampaign.self, Readers.self, Space.self, Memory.self, Borrowed.self, Shapes.self,
-    Overload.self, Soak.self,
+    Overload.self, Soak.self, ServeCampaign.self,
   ]
 
   static func main() async {
@@ -95,7 +100,9 @@ struct CampaignProgram {
 
   private static var help: String {
     let rows = campaigns.map { campaign in
-      let more = campaign.moreOptions.map { " [\($0.option) N]" }.joined()
+      let more =
+        campaign.moreOptions.map { " [\($0.option) N]" }.joined()
+        + campaign.textOptions.map { " [\($0) TEXT]" }.joined()
       return "  campaign \(campaign.name) \(campaign.amount.option) N|all\(more)   \(campaign.summary)"
     }
     return (["Usage: campaign NAME [--seed S] [--json]"] + rows).joined(separator: "\n")
@@ -126,6 +133,9 @@ struct CampaignProgram {
       case _ where campaign.moreOptions.contains(where: { $0.option == word }):
         guard let number = rest.popFirst().flatMap({ Int($0) }), number >= 0 else { return nil }
         options.more[word] = number
+      case _ where campaign.textOptions.contains(word):
+        guard let text = rest.popFirst() else { return nil }
+        options.texts[word] = text
       default:
         return nil
       }
