@@ -33,6 +33,20 @@ let protobufC = Peer(
   condition: "PROTOBUFC")
 let codecPeers: [Peer] = protobufC.isInstalled ? [protobufC] : []
 
+// The server needs nghttp2 and OpenSSL. Without their headers, its rows are left out. `DUGOUT_SERVER_ROWS=0`
+// leaves them out, too, so that a build can share a folder with one of the library without traits.
+let serverHeaders = ["nghttp2/nghttp2.h", "openssl/ssl.h"]
+let hasServer =
+  Context.environment["DUGOUT_SERVER_ROWS"] != "0"
+  && serverHeaders.allSatisfy { header in
+    ["/usr/include", "/usr/local/include", "/opt/homebrew/include"].contains {
+      FileManager.default.fileExists(atPath: "\($0)/\(header)")
+    }
+  }
+let serverSettings: [SwiftSetting] = hasServer ? [.define("Server")] : []
+let serverProducts: [Target.Dependency] =
+  hasServer ? [.product(name: "DugoutServer", package: "Dugout"), .target(name: "GRPCClients")] : []
+
 let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("ExistentialAny"),
@@ -45,7 +59,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [
     // The explicit name is needed because the folder of a clone may have any name.
-    .package(name: "Dugout", path: "..")
+    .package(name: "Dugout", path: "..", traits: hasServer ? ["Server", "TLS"] : [])
   ],
   targets: [
     .executableTarget(
@@ -65,8 +79,8 @@ let package = Package(
         .target(name: "InstructionCounts"),
         .target(name: "BenchmarkReports"),
         .target(name: "CLZ4Limit"),
-      ] + (peers + codecPeers).map { .target(name: $0.module) },
-      swiftSettings: settings + (peers + codecPeers).map { .define($0.condition) }),
+      ] + serverProducts + (peers + codecPeers).map { .target(name: $0.module) },
+      swiftSettings: settings + serverSettings + (peers + codecPeers).map { .define($0.condition) }),
     // The program whose instructions `benchmarks --instructions` counts. It is separate, because valgrind
     // cannot run a program whose main thread waits in Dispatch.
     .executableTarget(
@@ -88,6 +102,11 @@ let package = Package(
     // Tests/BenchmarkTests of the root package compiles and tests these files.
     .target(name: "InstructionCounts", swiftSettings: settings),
     .target(name: "BenchmarkReports", swiftSettings: settings),
+    // A link to the client of the root package's tests. The dependency is for its module of nghttp2.
+    .target(
+      name: "GRPCClients",
+      dependencies: hasServer ? [.product(name: "DugoutServer", package: "Dugout")] : [],
+      swiftSettings: settings + serverSettings),
   ] + [.systemLibrary(name: "CLZ4Limit", providers: [.apt(["liblz4-dev"]), .brew(["lz4"])])]
     + peers.map { .systemLibrary(name: $0.module, providers: [.apt([$0.package])]) }
     + codecPeers.map { .target(name: $0.module, linkerSettings: [.linkedLibrary("protobuf-c")]) },

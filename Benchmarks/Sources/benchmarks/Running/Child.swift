@@ -34,6 +34,9 @@ enum Child {
     switch task {
     case Memory.task: try Memory.runChild(rest)
     case Recovery.task: try Recovery.runChild(rest)
+    #if Server
+    case ServerProcess.task: try ServerProcess.runChild(rest)
+    #endif
     default: throw BenchmarkFailure("there is no task \(task)")
     }
   }

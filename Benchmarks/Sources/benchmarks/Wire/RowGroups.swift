@@ -7,7 +7,7 @@
 import Foundation
 
 enum RowGroups {
-  static let all: [any RowGroup.Type] = [WireRows.self]
+  static let all: [any RowGroup.Type] = [WireRows.self, ServerRows.self]
 
   static func run(_ name: String, _ options: BenchmarkOptions) throws {
     guard let group = all.first(where: { $0.name == name }) else {
@@ -46,19 +46,35 @@ enum RowGroups {
       let ratios = zip(values, base).map { $0 / $1 }
       let numbers = spread(values, digits: 0, unit: " \(subject.unit)")
       lines.append(
-        "    \(column(subject.name, 36))\(column(numbers, 30))\(spread(ratios, digits: 2, unit: " ×"))")
+        "    \(column(subject.name, 40))\(column(numbers, 30))\(spread(ratios, digits: 2, unit: " ×"))")
     }
     for goal in part.goals {
       guard let index = part.subjects.firstIndex(where: { $0.name == goal.subject }), !base.isEmpty else {
         continue
       }
-      let ratio = median(zip(results[index], base).map { $0 / $1 })
-      let mark = ratio <= goal.ratioMax ? "✓" : "✗"
-      lines.append(
-        "  \(mark) \(goal.subject): \(number(ratio, 2)) × of \(part.subjects[0].name), "
-          + "goal at most \(number(goal.ratioMax, 2)) ×")
+      lines += verdicts(goal, part, values: results[index], base: base)
     }
     return lines.joined(separator: "\n")
+  }
+
+  private static func verdicts(
+    _ goal: RowGoal, _ part: RowPart, values: [Double], base: [Double]
+  ) -> [String] {
+    var lines: [String] = []
+    if let ratioMax = goal.ratioMax {
+      let ratio = median(zip(values, base).map { $0 / $1 })
+      lines.append(
+        "  \(ratio <= ratioMax ? "✓" : "✗") \(goal.subject): \(number(ratio, 2)) × of "
+          + "\(part.subjects[0].name), goal at most \(number(ratioMax, 2)) ×")
+    }
+    if let valueMax = goal.valueMax, let unit = part.subjects.first(where: { $0.name == goal.subject })?.unit
+    {
+      let value = median(values)
+      lines.append(
+        "  \(value <= valueMax ? "✓" : "✗") \(goal.subject): \(number(value, 0)) \(unit), "
+          + "goal at most \(number(valueMax, 0)) \(unit)")
+    }
+    return lines
   }
 
   // MARK: Text

@@ -8,6 +8,8 @@ struct RowPart {
   var subjects: [RowSubject]
   /// Ratios to the first subject that should not be exceeded.
   var goals: [RowGoal] = []
+  /// Processes and other things that the subjects need until the end of the part.
+  var resources: AnyObject?
 }
 
 /// One way to do the operation of a part.
@@ -19,10 +21,13 @@ struct RowSubject {
   var round: () throws -> Double
 }
 
-/// A ratio to the first subject that another subject should not exceed.
+/// Limits that the results of a subject should not exceed.
 struct RowGoal {
   var subject: String
-  var ratioMax: Double
+  /// A ratio to the first subject.
+  var ratioMax: Double?
+  /// A result in the unit of the subject.
+  var valueMax: Double?
 }
 
 /// A group of rows, which `--rows` runs.

@@ -1,0 +1,48 @@
+// The messages that the rows of the server send.
+
+#if Server
+enum FirestoreMessages {
+  static let database = "projects/demo-rows/databases/(default)"
+  static let service = "/google.firestore.v1.Firestore/"
+  static let metadata = [
+    (name: "authorization", value: "Bearer owner"), (name: "google-cloud-resource-prefix", value: database),
+  ]
+
+  static func name(_ path: String) -> String { "\(database)/documents/\(path)" }
+
+  static func get(_ path: String) -> [UInt8] { WireBytes.field(1, name(path)) }
+
+  /// A commit of documents of about 300 bytes each.
+  static func commit(_ paths: String..., mark: String) -> [UInt8] { commit(paths, mark: mark) }
+
+  static func commit(_ paths: [String], mark: String) -> [UInt8] {
+    WireBytes.field(1, database)
+      + paths.flatMap { WireBytes.field(2, WireBytes.field(1, document($0, mark: mark))) }
+  }
+
+  static func document(_ path: String, mark: String) -> [UInt8] {
+    let texts = [
+      ("name", "Ada Lovelace"), ("city", "London"), ("mark", mark),
+      ("text", String(repeating: "abc ", count: 40)),
+    ]
+    return WireBytes.field(1, name(path))
+      + texts.flatMap { field, text in
+        WireBytes.field(2, WireBytes.field(1, field) + WireBytes.field(2, WireBytes.field(17, text)))
+      }
+      + WireBytes.field(
+        2, WireBytes.field(1, "age") + WireBytes.field(2, WireBytes.field(2, 36)))
+  }
+
+  /// Watches a collection at the top.
+  static func listen(_ collection: String) -> [UInt8] {
+    let query = WireBytes.field(2, WireBytes.field(2, collection))
+    let target =
+      WireBytes.field(2, WireBytes.field(1, "\(database)/documents") + WireBytes.field(2, query))
+      + WireBytes.field(5, 2)
+    return WireBytes.field(1, database) + WireBytes.field(2, target)
+  }
+
+  /// Whether a message of a watch stream is about targets, and not about a document.
+  static func isTargetChange(_ message: [UInt8]) -> Bool { message.first == 2 << 3 | 2 }
+}
+#endif
