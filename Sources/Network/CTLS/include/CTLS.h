@@ -16,7 +16,7 @@
 #define DUGOUT_TLS_NULLABLE
 #endif
 
-/// What all sessions of a listener or a client have in common: certificates, keys and options.
+/// The certificates, keys and options that all sessions of a listener or a client share.
 typedef struct dugout_tls_context dugout_tls_context;
 
 /// One connection.
