@@ -51,7 +51,7 @@ enum GetRows {
     let client = try GRPCClient(rows: port)
     defer { client.close() }
     try client.answer("Commit", FirestoreMessages.commit(path, mark: "first"))
-    // The same bytes are answered with the document, so h2load counts answers and not errors.
+    // The request has to find the document: h2load counts errors of gRPC as answers.
     guard try client.answer("GetDocument", call.request).count > staticFileBytes else {
       throw BenchmarkFailure("\(name) does not answer with the document")
     }

@@ -1,4 +1,4 @@
-// What calls need to run. Short calls begin on the loop of their connection, and all others on their queue.
+// The parts of a server that calls need. Short calls begin on their loop, and all others on a queue.
 
 internal import FirestoreService
 internal import FirestoreWire

@@ -1,4 +1,4 @@
-// Who makes a request.
+// The caller of a request.
 
 /// The caller of a request.
 enum Caller: Sendable, Equatable {

@@ -1,4 +1,4 @@
-// What a server counts. Each set of labels is fixed, so memory does not grow with requests.
+// The counters of a server. Each set of labels is fixed, so memory does not grow with requests.
 
 internal import FirestoreService
 internal import HTTPTransport

@@ -1,4 +1,4 @@
-// What nghttp2 calls, as C functions.
+// The functions in C that nghttp2 calls.
 
 #if Server
 internal import CNGHTTP2
