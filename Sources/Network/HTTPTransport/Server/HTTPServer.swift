@@ -84,12 +84,17 @@ package final class HTTPServer: Sendable {
   /// Listens, and returns the ports in the order of the addresses.
   package func start() throws(TransportError) -> [Int] {
     var bound: [Listener] = []
+    var running: [EventLoop] = []
     do throws(TransportError) {
       for (index, address) in options.addresses.enumerated() {
         bound.append(try Listener(address, index: index, loops: loops, shared: shared))
       }
-      for loop in loops { try loop.start() }
+      for loop in loops {
+        try loop.start()
+        running.append(loop)
+      }
     } catch {
+      for loop in running { loop.stop() }
       for listener in bound { listener.closeUnused() }
       throw error
     }
