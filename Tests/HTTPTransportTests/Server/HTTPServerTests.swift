@@ -85,6 +85,7 @@ import Testing
     let clients = try (0..<3).map { _ in try RawClient(server.port) }
     #expect(clients[2].receivesEnd())
     #expect(server.refusals.refusals.contains(.connections))
+    server.refusals.waitForConnections(2)
     clients[0].close()
     server.refusals.waitForConnections(1)
     let next = try RawClient(server.port)
