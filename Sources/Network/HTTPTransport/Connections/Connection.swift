@@ -6,7 +6,7 @@
 //   3. A connection that ends sends its output first. It then reads and drops what the client still sends
 //      for a while, because the system would otherwise discard an answer that the client has not read yet.
 
-internal import CSockets
+internal import ByteStore
 internal import Libc
 
 /// A connection of a client. All of it runs on its loop.
@@ -163,11 +163,14 @@ final class Connection: EventReceiver {
 
   private func read() {
     let buffer = unsafe loop.readBuffer.bytes
-    let count = unsafe dugout_receive(socket, buffer.baseAddress, buffer.count)
-    guard count > 0 else {
-      if count < 0, errno == EAGAIN || errno == EINTR { return }
-      return receiveEnd(isFailure: count < 0)
+    let count: Int
+    do throws(SocketFailure) {
+      var span = unsafe MutableRawSpan(_unsafeBytes: buffer)
+      count = try loop.sockets.receive(socket, into: &span)
+    } catch {
+      return error.isTemporary ? () : receiveEnd(isFailure: true)
     }
+    guard count > 0 else { return receiveEnd(isFailure: false) }
     hasReceived = true
     let bytes = unsafe UnsafeRawBufferPointer(rebasing: buffer[0..<count])
     guard let tls else { return unsafe receive(bytes) }
@@ -272,12 +275,12 @@ final class Connection: EventReceiver {
 
   /// Returns the number of bytes that were sent, 0 if the socket is full, and nil if it has failed.
   private func sendOutput() -> Int? {
-    let count = unsafe output.withUnsafeBytes { bytes in
-      let start = unsafe bytes.baseAddress.map { unsafe $0 + outputStart }
-      return unsafe dugout_send(socket, start, bytes.count - outputStart)
+    let output = output
+    do throws(SocketFailure) {
+      return try loop.sockets.send(socket, output.rawSpan.extracting(outputStart..<output.count))
+    } catch {
+      return error.isTemporary ? 0 : nil
     }
-    guard count < 0 else { return count }
-    return errno == EAGAIN || errno == EINTR ? 0 : nil
   }
 
   /// Takes more output. Returns false if there is none.
@@ -337,10 +340,10 @@ final class Connection: EventReceiver {
       tls.close()
       var rest: [UInt8] = []
       tls.moveOutput(to: &rest, bytesMax: Constants.outputBytesMax)
-      _ = unsafe rest.withUnsafeBytes { unsafe dugout_send(socket, $0.baseAddress, $0.count) }
+      _ = try? loop.sockets.send(socket, rest.rawSpan)
       self.tls = nil
     }
-    shutdown(socket, Int32(SHUT_WR))
+    loop.sockets.shutdownSending(socket)
     phase = .lingering(until: loop.clock.now() + Constants.lingerNanoseconds)
     isReading = !hasInputEnded
     isWriting = false
@@ -353,10 +356,15 @@ final class Connection: EventReceiver {
     phase = .closed
     session?.close()
     loop.remove(number: info.number)
-    Libc.close(socket)
+    loop.sockets.close(socket)
     server.observer.connectionClosed(info)
     server.connectionClosed(self, info)
   }
+}
+
+extension SocketFailure {
+  /// Whether the same call may succeed later.
+  fileprivate var isTemporary: Bool { code == EAGAIN || code == EINTR }
 }
 
 /// The parts of a server that its connections share.

@@ -136,7 +136,8 @@ package final class HTTP2Session: ConnectionSession {
   package func close() {
     guard !isClosed else { return }
     isClosed = true
-    for (id, stream) in streams {
+    for id in streams.keys.sorted() {
+      guard let stream = streams[id] else { continue }
       // nghttp2 keeps the stream, and may still ask for its body.
       unsafe nghttp2_session_set_stream_user_data(session, id, nil)
       stream.lose()
@@ -158,7 +159,8 @@ package final class HTTP2Session: ConnectionSession {
       _ = unsafe nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
       context.wake()
     }
-    for stream in Array(streams.values) {
+    for id in streams.keys.sorted() {
+      guard let stream = streams[id] else { continue }
       if stream.isUnread(now: now) {
         refuse(stream, .unread, detail: "the client does not read")
       } else if stream.isSlow(now: now) {

@@ -32,8 +32,9 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
 
   private static let tickNanoseconds: UInt64 = 1_000_000_000
 
+  let sockets: any SocketSystem
   let clock: MonotonicClock
-  private let queue: EventQueue
+  private let queue: any EventQueue
   private let mailbox = Locked(Mailbox())
   private let thread = Atomic<UInt64>(0)
   private let ended = Locked(false)
@@ -41,13 +42,16 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
   private var receivers: [UInt64: any EventReceiver] = [:]
   private var turnReceivers: [any EventReceiver] = []
   private var timers = TimerHeap()
+  /// The time of the next tick. Nil before the first turn.
+  private var nextTick: UInt64?
 
   /// Bytes that were read last. A connection uses them before it returns to the loop.
   let readBuffer = ReadBuffer()
 
-  package init(clock: MonotonicClock = .system) throws(TransportError) {
-    self.clock = clock
-    queue = try EventQueue()
+  package init(_ sockets: any SocketSystem) throws(TransportError) {
+    self.sockets = sockets
+    clock = sockets.clock
+    queue = try sockets.makeEventQueue()
   }
 
   package var isCurrent: Bool { thread.load(ordering: .relaxed) == dugout_thread_number() }
@@ -104,28 +108,55 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
   func callAtEndOfTurn(_ receiver: any EventReceiver) { turnReceivers.append(receiver) }
 
   private func run() {
-    thread.store(dugout_thread_number(), ordering: .relaxed)
-    var nextTick = clock.now() + Self.tickNanoseconds
-    while true {
-      queue.wait(milliseconds: waitMilliseconds(until: nextTick)) { event in
-        receivers[event.number]?.ready(
-          canRead: event.canRead, canWrite: event.canWrite, hasFailed: event.hasFailed)
-      }
-      let isStopping = runBlocks()
-      let now = clock.now()
-      while let due = timers.removeFirst(before: now) { due?() }
-      if now >= nextTick {
-        nextTick = now + Self.tickNanoseconds
-        for receiver in Array(receivers.values) { receiver.tick(now: now) }
-      }
-      endTurn()
-      if isStopping { break }
-    }
-    for receiver in Array(receivers.values) { receiver.stop() }
-    _ = runBlocks()
-    thread.store(0, ordering: .relaxed)
+    enter()
+    while turn() {}
+    finishTurns()
+    leave()
     ended.withLock { $0 = true }
     ended.wakeAll()
+  }
+
+  /// Runs one turn of a loop that was not started, as its thread. Returns false if the loop is stopping.
+  package func runTurn() -> Bool {
+    enter()
+    defer { leave() }
+    return turn()
+  }
+
+  /// Stops the receivers of a loop that was not started.
+  package func runEnd() {
+    enter()
+    finishTurns()
+    leave()
+  }
+
+  private func enter() { thread.store(dugout_thread_number(), ordering: .relaxed) }
+
+  private func leave() { thread.store(0, ordering: .relaxed) }
+
+  /// Runs one turn. Returns false if the loop is stopping.
+  private func turn() -> Bool {
+    queue.wait(milliseconds: waitMilliseconds) { event in
+      receivers[event.number]?.ready(
+        canRead: event.canRead, canWrite: event.canWrite, hasFailed: event.hasFailed)
+    }
+    let isStopping = runBlocks()
+    let now = clock.now()
+    while let due = timers.removeFirst(before: now) { due?() }
+    if now >= nextTick ?? 0 { tick(now) }
+    endTurn()
+    return !isStopping
+  }
+
+  private func tick(_ now: UInt64) {
+    nextTick = now + Self.tickNanoseconds
+    // In order, so that the same events always have the same effects.
+    for number in receivers.keys.sorted() { receivers[number]?.tick(now: now) }
+  }
+
+  private func finishTurns() {
+    for number in receivers.keys.sorted() { receivers[number]?.stop() }
+    _ = runBlocks()
   }
 
   /// Runs the blocks that were added, and returns whether the loop is stopping.
@@ -147,10 +178,11 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
     }
   }
 
-  private func waitMilliseconds(until tick: UInt64) -> Int32 {
+  /// The time that the next turn waits for events.
+  package var waitMilliseconds: Int32 {
     guard mailbox.withLock({ $0.blocks.isEmpty && !$0.isStopping }) else { return 0 }
     let now = clock.now()
-    let time = min(tick, timers.earliest ?? .max)
+    let time = min(nextTick ?? 0, timers.earliest ?? .max)
     guard time > now else { return 0 }
     return Int32(clamping: (time - now + 999_999) / 1_000_000)
   }

@@ -1,73 +1,31 @@
-// The descriptors of a loop, and the wake-up of its thread.
+// The events of a loop, as the loop sees them.
 
-internal import CSockets
-internal import Libc
+/// Waits for descriptors and for a wake-up. All calls but `wake` come from the thread of the loop.
+package protocol EventQueue: AnyObject, Sendable {
+  /// Registers a descriptor with a number, which is not 0. Events are reported as long as their cause lasts.
+  /// Returns false if the system has no room for the descriptor.
+  func add(_ descriptor: Int32, _ number: UInt64, reads: Bool, writes: Bool) -> Bool
+  /// Changes the events of a registered descriptor.
+  func change(_ descriptor: Int32, _ number: UInt64, reads: Bool, writes: Bool)
+  /// Ends the wait that is running, or the next one. Usable from any thread.
+  func wake()
+  /// Waits for events, at most for this time, and calls `body` for each. May return earlier.
+  func wait(milliseconds: Int32, _ body: (ReadyDescriptor) -> Void)
+}
 
-/// An event queue of the system with a wake-up. All calls but `wake` come from the thread of the loop.
-final class EventQueue: Sendable {
-  struct Ready {
-    let number: UInt64
-    let canRead: Bool
-    let canWrite: Bool
-    let hasFailed: Bool
-  }
+/// A descriptor that is ready.
+package struct ReadyDescriptor: Sendable {
+  /// The number that was registered with the descriptor.
+  package var number: UInt64
+  package var canRead: Bool
+  package var canWrite: Bool
+  /// The connection is broken or both sides are closed. Reported whether reads and writes are wanted or not.
+  package var hasFailed: Bool
 
-  private static let readyMax = 256
-  /// The number of the wake-up. Connections have positive numbers.
-  private static let wakerNumber: UInt64 = 0
-
-  private let queue: Int32
-  private let readEnd: Int32
-  private let writeEnd: Int32
-
-  init() throws(TransportError) {
-    queue = dugout_queue_create()
-    guard queue >= 0 else { throw .system(call: "epoll_create", error: errno) }
-    var ends: (Int32, Int32) = (-1, -1)
-    guard unsafe dugout_waker_create(&ends.0, &ends.1) == 0 else {
-      let error = errno
-      close(queue)
-      throw .system(call: "eventfd", error: error)
-    }
-    (readEnd, writeEnd) = ends
-    guard dugout_queue_add(queue, readEnd, Self.wakerNumber, 1, 0) == 0 else {
-      throw .system(call: "epoll_ctl", error: errno)
-    }
-  }
-
-  deinit {
-    close(queue)
-    close(readEnd)
-    if writeEnd != readEnd { close(writeEnd) }
-  }
-
-  func add(_ descriptor: Int32, _ number: UInt64, reads: Bool, writes: Bool) -> Bool {
-    dugout_queue_add(queue, descriptor, number, reads ? 1 : 0, writes ? 1 : 0) == 0
-  }
-
-  func change(_ descriptor: Int32, _ number: UInt64, reads: Bool, writes: Bool) {
-    _ = dugout_queue_change(queue, descriptor, number, reads ? 1 : 0, writes ? 1 : 0)
-  }
-
-  func wake() { dugout_waker_wake(writeEnd) }
-
-  /// Waits for events, at most for this time, and calls `body` for each.
-  func wait(milliseconds: Int32, _ body: (Ready) -> Void) {
-    unsafe withUnsafeTemporaryAllocation(of: dugout_ready.self, capacity: Self.readyMax) { ready in
-      let count = unsafe dugout_queue_wait(
-        queue, ready.baseAddress, Int32(Self.readyMax), milliseconds)
-      guard count > 0 else { return }
-      for index in 0..<Int(count) {
-        let event = unsafe ready[index]
-        guard event.number != Self.wakerNumber else {
-          dugout_waker_clear(readEnd)
-          continue
-        }
-        body(
-          Ready(
-            number: event.number, canRead: event.can_read != 0, canWrite: event.can_write != 0,
-            hasFailed: event.has_failed != 0))
-      }
-    }
+  package init(number: UInt64, canRead: Bool, canWrite: Bool, hasFailed: Bool) {
+    self.number = number
+    self.canRead = canRead
+    self.canWrite = canWrite
+    self.hasFailed = hasFailed
   }
 }

@@ -6,7 +6,6 @@
 //      when the time is over.
 
 internal import ByteStore
-internal import CSockets
 internal import Libc
 
 /// Where a server listens.
@@ -34,6 +33,10 @@ package struct HTTPServerOptions: Sendable {
   package var tls: TLSContext?
   /// Threads for answers that may block.
   package var threadsMax = 16
+  /// The network and the clock.
+  package var sockets: any SocketSystem = SystemSockets()
+  /// Replaces the threads.
+  package var pool: (any BlockPool)?
 
   package init(_ addresses: [ListenAddress]) { self.addresses = addresses }
 }
@@ -49,7 +52,8 @@ package final class HTTPServer: Sendable {
 
   private let options: HTTPServerOptions
   private let shared: SharedServer
-  private let loops: [EventLoop]
+  /// The loops. `start` starts their threads.
+  package let loops: [EventLoop]
   private let phase = Locked(Phase.created)
   private let listeners = Locked<[Listener]>([])
 
@@ -62,7 +66,7 @@ package final class HTTPServer: Sendable {
     self.options = options
     let count = options.loopCount > 0 ? options.loopCount : min(8, max(1, Self.coreCount))
     var loops: [EventLoop] = []
-    for _ in 0..<count { loops.append(try EventLoop()) }
+    for _ in 0..<count { loops.append(try EventLoop(options.sockets)) }
     self.loops = loops
     shared = SharedServer(options, handler: handler, observer: observer, loopCount: count)
   }
@@ -81,14 +85,14 @@ package final class HTTPServer: Sendable {
   /// The number of open connections.
   package var connectionCount: Int { shared.connectionCount }
 
+  /// The bytes of all requests that are not complete, and of all answers that are not sent.
+  package var heldBytes: Int { shared.budget.usedBytes }
+
   /// Listens, and returns the ports in the order of the addresses.
   package func start() throws(TransportError) -> [Int] {
-    var bound: [Listener] = []
+    let bound = try bind()
     var running: [EventLoop] = []
     do throws(TransportError) {
-      for (index, address) in options.addresses.enumerated() {
-        bound.append(try Listener(address, index: index, loops: loops, shared: shared))
-      }
       for loop in loops {
         try loop.start()
         running.append(loop)
@@ -98,6 +102,26 @@ package final class HTTPServer: Sendable {
       for listener in bound { listener.closeUnused() }
       throw error
     }
+    return accept(from: bound)
+  }
+
+  /// Listens without threads, and returns the ports. The caller runs the turns of `loops`.
+  package func startWithoutThreads() throws(TransportError) -> [Int] { accept(from: try bind()) }
+
+  private func bind() throws(TransportError) -> [Listener] {
+    var bound: [Listener] = []
+    do throws(TransportError) {
+      for (index, address) in options.addresses.enumerated() {
+        bound.append(try Listener(address, index: index, loops: loops, shared: shared))
+      }
+    } catch {
+      for listener in bound { listener.closeUnused() }
+      throw error
+    }
+    return bound
+  }
+
+  private func accept(from bound: [Listener]) -> [Int] {
     phase.withLock { $0 = .running }
     listeners.withLock { $0 = bound }
     for listener in bound { loops[0].execute { listener.start() } }
@@ -107,19 +131,26 @@ package final class HTTPServer: Sendable {
   /// Stops listening, waits until the open requests are answered, at most for this time, and closes all
   /// connections. Waits for the threads of the loops, so it is not called on one of them.
   package func drain(within seconds: Int) {
+    guard beginDrain() else { return }
+    shared.waitUntilEmpty(within: seconds)
+    for loop in loops { loop.stop() }
+    phase.withLock { $0 = .stopped }
+  }
+
+  /// Stops listening and refuses new requests. Returns false if the server is not running.
+  @discardableResult
+  package func beginDrain() -> Bool {
     let isFirst = phase.withLock { phase in
       defer { if phase == .running { phase = .draining } }
       return phase == .running
     }
-    guard isFirst else { return }
+    guard isFirst else { return false }
     let closing = listeners.withLock { listeners in
       defer { listeners = [] }
       return listeners
     }
     loops[0].execute { for listener in closing { listener.stop() } }
     for (index, loop) in loops.enumerated() { loop.execute { [shared] in shared.drain(loop: index) } }
-    shared.waitUntilEmpty(within: seconds)
-    for loop in loops { loop.stop() }
-    phase.withLock { $0 = .stopped }
+    return true
   }
 }

@@ -39,7 +39,7 @@ final class SharedServer: ConnectionServer, Sendable {
     self.observer = observer
     tls = options.tls
     budget = HeldMemory(bytesMax: options.limits.heldBytesMax)
-    pool = ThreadPool(threadsMax: options.threadsMax)
+    pool = options.pool ?? ThreadPool(threadsMax: options.threadsMax)
     state = Locked(State(counts: Array(repeating: 0, count: loopCount)))
     connections = (0..<loopCount).map { _ in LoopConnections() }
   }
@@ -95,7 +95,8 @@ final class SharedServer: ConnectionServer, Sendable {
   /// Drains the connections of a loop, on which this is called.
   func drain(loop position: Int) {
     connections[position].isDraining = true
-    for connection in Array(connections[position].open.values) { connection.drain() }
+    let open = connections[position].open
+    for number in open.keys.sorted() { open[number]?.drain() }
   }
 
   func waitUntilEmpty(within seconds: Int) {
