@@ -357,8 +357,9 @@ final class Connection: EventReceiver {
     session?.close()
     loop.remove(number: info.number)
     loop.sockets.close(socket)
-    server.observer.connectionClosed(info)
+    // The observer is last, because a connection that it knows to be closed must not count any more.
     server.connectionClosed(self, info)
+    server.observer.connectionClosed(info)
   }
 }
 
