@@ -7,8 +7,9 @@ __attribute__((weak)) void nghttp2_option_set_stream_reset_rate_limit(
     nghttp2_option *option, uint64_t burst, uint64_t rate);
 __attribute__((weak)) void nghttp2_option_set_max_continuations(nghttp2_option *option, size_t count);
 
-/// Limits floods of resets and of CONTINUATION frames, where this version of nghttp2 can.
+/// Limits floods of resets and of CONTINUATION frames, where this version of nghttp2 can. The session counts resets by
+/// itself, with a lower limit.
 static inline void dugout_limit_floods(nghttp2_option *option) {
-  if (nghttp2_option_set_stream_reset_rate_limit) nghttp2_option_set_stream_reset_rate_limit(option, 1000, 33);
+  if (nghttp2_option_set_stream_reset_rate_limit) nghttp2_option_set_stream_reset_rate_limit(option, 2000, 100);
   if (nghttp2_option_set_max_continuations) nghttp2_option_set_max_continuations(option, 8);
 }

@@ -49,6 +49,8 @@ enum HTTP2Callbacks {
       guard let frame = unsafe frame, let owner = unsafe HTTP2Callbacks.owner(user) else { return 0 }
       let head = unsafe frame.pointee.hd
       let isEnd = head.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+      // The same bit, in frames of other types.
+      let isAcknowledgement = isEnd
       switch UInt32(head.type) {
       case NGHTTP2_HEADERS.rawValue:
         owner.fieldsEnd()
@@ -56,9 +58,17 @@ enum HTTP2Callbacks {
         if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST { stream.begin() }
         if isEnd { stream.finish() }
       case NGHTTP2_DATA.rawValue:
-        if isEnd { unsafe HTTP2Callbacks.stream(session, head.stream_id)?.finish() }
+        if isEnd {
+          unsafe HTTP2Callbacks.stream(session, head.stream_id)?.finish()
+        } else if head.length == 0 {
+          owner.received { $0.frameWithoutEffect($1) }
+        }
       case NGHTTP2_PING.rawValue:
-        if head.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 { owner.clientPinged() }
+        if isAcknowledgement { owner.clientAnsweredPing() } else { owner.received { $0.ping($1) } }
+      case NGHTTP2_RST_STREAM.rawValue: owner.received { $0.reset($1) }
+      case NGHTTP2_WINDOW_UPDATE.rawValue: owner.received { $0.windowUpdate($1) }
+      case NGHTTP2_SETTINGS.rawValue, NGHTTP2_PRIORITY.rawValue:
+        owner.received { $0.frameWithoutEffect($1) }
       default: break
       }
       return 0
@@ -71,6 +81,9 @@ enum HTTP2Callbacks {
     unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { session, frame, user in
       guard let frame = unsafe frame, let owner = unsafe HTTP2Callbacks.owner(user) else { return 0 }
       let head = unsafe frame.pointee.hd
+      if head.type == UInt8(NGHTTP2_GOAWAY.rawValue) {
+        unsafe owner.sentGoAway(frame.pointee.goaway.error_code)
+      }
       guard head.type == UInt8(NGHTTP2_HEADERS.rawValue) || head.type == UInt8(NGHTTP2_DATA.rawValue) else {
         return 0
       }

@@ -16,12 +16,10 @@ package final class HTTP2Session: ConnectionSession {
   private enum Constants {
     static let streamWindow: Int32 = 256 * 1024
     static let connectionWindow: Int32 = 1024 * 1024
-    static let pingsMax = 2
     /// With more frames that wait, such as resets of streams beyond the limit, nothing is read.
     static let queuedFramesMax = 1000
     /// With more refused requests, the connection ends.
     static let refusedMax = 1000
-    static let pingWindowNanoseconds: UInt64 = 10_000_000_000
   }
 
   let context: SessionContext
@@ -31,20 +29,24 @@ package final class HTTP2Session: ConnectionSession {
   private var begun: [HTTP2Stream] = []
   private var isDraining = false
   private var isClosed = false
+  /// Whether the session itself has ended the connection for a reason.
+  private var isEnding = false
   /// A failure that a callback has found. `receive` throws it.
   private var failure: SessionError?
 
   private var lastReceived: UInt64
   private var pingSent: UInt64?
-  private var clientPings = 0
+  private var floods: HTTP2Floods
   private var refusedCount = 0
-  private var clientPingsBegan: UInt64 = 0
+  /// Whether the observer knows of a frame that breaks a rule.
+  private var hasRefusedFrame = false
   /// The time at which a block of fields began that is not complete.
   private var fieldsBegan: UInt64?
 
   package init(_ context: SessionContext) throws(SessionError) {
     self.context = context
     lastReceived = context.clock.now()
+    floods = HTTP2Floods(lastReceived)
     guard let session = unsafe HTTP2Callbacks.makeSession() else {
       throw SessionError(.malformed, "nghttp2 could not create a session")
     }
@@ -79,14 +81,14 @@ package final class HTTP2Session: ConnectionSession {
   package func receive(_ bytes: UnsafeRawBufferPointer) throws(SessionError) {
     guard !isClosed, let base = bytes.baseAddress else { return }
     lastReceived = context.clock.now()
-    pingSent = nil
     let count = unsafe nghttp2_session_mem_recv(
       session, base.assumingMemoryBound(to: UInt8.self), bytes.count)
+    pingSent = nil
     if let failure { throw failure }
     guard count >= 0 else {
-      let isFlood = count == Int(NGHTTP2_ERR_FLOODED.rawValue)
+      let floods = [NGHTTP2_ERR_FLOODED, NGHTTP2_ERR_TOO_MANY_CONTINUATIONS].map { Int($0.rawValue) }
       let reason = unsafe String(cString: nghttp2_strerror(Int32(count)))
-      throw SessionError(isFlood ? .resetFlood : .malformed, reason)
+      throw SessionError(floods.contains(count) ? .frameFlood : .malformed, reason)
     }
   }
 
@@ -177,6 +179,7 @@ package final class HTTP2Session: ConnectionSession {
   private func end(
     _ refusal: Refusal, _ detail: String, code: nghttp2_error_code
   ) -> SessionError {
+    isEnding = true
     _ = unsafe nghttp2_session_terminate_session(session, code.rawValue)
     return SessionError(refusal, detail)
   }
@@ -213,30 +216,45 @@ package final class HTTP2Session: ConnectionSession {
   /// nghttp2 has refused a frame, and resets its stream or ends the connection.
   func refusedFrame(isRequest: Bool) {
     fieldsBegan = nil
+    hasRefusedFrame = true
     let isTooMany = isRequest && streams.count >= context.limits.streamsMax
     if isRequest { refusedCount += 1 }
     guard refusedCount <= Constants.refusedMax else {
-      failure = end(.streams, "too many requests were refused", code: NGHTTP2_ENHANCE_YOUR_CALM)
-      return
+      return fail(.streams, "too many requests were refused")
     }
     context.observer.refused(
       isTooMany ? .streams : .malformed, context.connection,
       detail: isTooMany ? "too many open requests" : "a frame breaks a rule of HTTP/2")
+    if !isTooMany { received { $0.reset($1) } }
   }
 
-  /// Counts a ping of the client. Pings after an answer of the server are gRPC's probes of the bandwidth.
-  func clientPinged() {
-    let now = context.clock.now()
-    if clientPings == 0 || now - clientPingsBegan > Constants.pingWindowNanoseconds {
-      clientPings = 0
-      clientPingsBegan = now
-    }
-    clientPings += 1
-    guard clientPings > Constants.pingsMax else { return }
-    failure = end(.pingFlood, "too many pings", code: NGHTTP2_ENHANCE_YOUR_CALM)
+  /// Counts a frame of the client, and ends the connection if there are too many.
+  func received(_ count: (inout HTTP2Floods, _ now: UInt64) -> Refusal?) {
+    guard let refusal = count(&floods, context.clock.now()) else { return }
+    fail(refusal, "too many frames that lead to nothing")
   }
 
-  func sentAnswer() { clientPings = 0 }
+  /// Counts an answer to a ping, which the server has sent or has not.
+  func clientAnsweredPing() {
+    if pingSent == nil { received { $0.frameWithoutEffect($1) } }
+    pingSent = nil
+  }
+
+  private func fail(_ refusal: Refusal, _ detail: String) {
+    guard failure == nil else { return }
+    failure = end(refusal, detail, code: NGHTTP2_ENHANCE_YOUR_CALM)
+  }
+
+  func sentAnswer() { floods.answered() }
+
+  /// The connection ends. nghttp2 does so by itself for frames of which it does not tell otherwise.
+  func sentGoAway(_ code: UInt32) {
+    guard code != NGHTTP2_NO_ERROR.rawValue, failure == nil, !hasRefusedFrame, !isEnding else { return }
+    hasRefusedFrame = true
+    context.observer.refused(
+      code == NGHTTP2_ENHANCE_YOUR_CALM.rawValue ? .frameFlood : .malformed, context.connection,
+      detail: "nghttp2 has ended the connection with the error \(code)")
+  }
 
   // MARK: - Responses
 

@@ -16,6 +16,7 @@ package enum Refusal: String, Sendable, CaseIterable {
   case heldBytes = "held_bytes"
   case resetFlood = "reset_flood"
   case pingFlood = "ping_flood"
+  case frameFlood = "frame_flood"
   case pingTimeout = "ping_timeout"
   case malformed = "malformed"
   case tlsHandshake = "tls_handshake"
