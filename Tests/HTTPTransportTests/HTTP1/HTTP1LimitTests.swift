@@ -100,6 +100,28 @@ import Testing
     #expect(peer.text.hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
   }
 
+  @Test func whatWaitsCountsAsHeldMemory() {
+    var limits = HTTPLimits()
+    limits.heldBytesPerConnectionMax = 100_000
+    let handler = ScriptedHandler()
+    let peer = SessionPeer(handler, limits)
+    peer.send(Self.get)
+    peer.send([UInt8](repeating: UInt8(ascii: "G"), count: 64 * 1024))
+    #expect(peer.error == nil)
+    peer.send([UInt8](repeating: UInt8(ascii: "G"), count: 64 * 1024))
+    #expect(peer.error?.refusal == .heldBytes)
+    #expect(handler.cancelCount == 1 && peer.session.isFinished)
+  }
+
+  @Test func aClientWithManyRequestsLeavesTheTurnToOthers() {
+    let handler = ScriptedHandler { _, response in response.answer(200, HTTPFields(), body: [1]) }
+    let peer = SessionPeer(handler)
+    peer.send(String(repeating: Self.get, count: 100))
+    #expect(handler.responses.count == 32)
+    peer.takeAll()
+    #expect(handler.responses.count == 100)
+  }
+
   @Test func bytesThatWaitAreParsedWhenTheResponseEnds() {
     let handler = ScriptedHandler()
     let peer = SessionPeer(handler)

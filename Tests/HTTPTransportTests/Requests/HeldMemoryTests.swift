@@ -47,6 +47,20 @@ import Testing
     #expect((5...7).contains(session.refusals.refusals.count), "four streams have their mebibyte")
     #expect(session.recorder.records.count { $0.isCancelled } == session.refusals.refusals.count)
   }
+
+  @Test func manyShortAnswersThatAreNotReadAreBounded() throws {
+    var limits = HTTPLimits()
+    limits.heldBytesPerConnectionMax = Self.mebibyte
+    let session = try FrameSession(limits: limits)
+    var writer = FrameWriter.opened()
+    for stream in 0..<UInt32(100) { writer.request(2 * stream + 1, path: "/later") }
+    session.receive(writer.bytes)
+    for response in session.recorder.responses {
+      response.begin(200)
+      response.send([UInt8](repeating: 1, count: 60_000))
+    }
+    #expect(session.refusals.refusals.count { $0 == .heldBytes } >= 80)
+  }
   #endif
 
   @Test func unfinishedMessagesAreBounded() {

@@ -23,7 +23,7 @@ final class Connection: EventReceiver {
   }
 
   private enum Constants {
-    static let outputBytesMax = 256 * 1024
+    static let outputBytesMax = 64 * 1024
     /// With more output, the connection is not read from.
     static let unsentBytesMax = 1024 * 1024
     static let plainBytesMax = 16 * 1024

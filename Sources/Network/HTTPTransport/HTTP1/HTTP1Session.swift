@@ -12,6 +12,8 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
 
   /// The session wants no more bytes while as many wait behind a request.
   private static let readAheadBytes = 64 * 1024
+  /// The requests that are begun in one turn of the loop, so that other connections have theirs.
+  private static let requestsPerTurnMax = 32
   /// The maximum of bytes that wait. A connection that heeds `wantsInput` stays below.
   private static let waitingBytesMax = 256 * 1024
 
@@ -19,7 +21,8 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
   private var parser: HTTP1Parser
   private var current: HTTP1Response?
   private var queue: ResponseQueue?
-  private let unsentShare: HeldMemoryShare
+  /// The bytes that wait on either side.
+  private let share: HeldMemoryShare
   private var isPaused = false
 
   /// Bytes that no request takes yet, from `waitingStart` on.
@@ -27,6 +30,7 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
   private var waitingStart = 0
   private var output = HTTP1Output()
 
+  private var begunInTurn = 0
   private var isParsing = false
   private var isReceiving = false
   /// Whether the response that is open is the last one.
@@ -41,7 +45,7 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
   package init(_ context: SessionContext) {
     self.context = context
     parser = HTTP1Parser(context.limits)
-    unsentShare = HeldMemoryShare(of: context.budget)
+    share = HeldMemoryShare(of: context.budget)
   }
 
   // MARK: Input
@@ -64,7 +68,8 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
   private var takesBody: Bool { current?.isRequestComplete == false }
 
   private var takesHead: Bool {
-    current == nil && !isDraining && unsentByteCount < context.limits.pauseBytes
+    current == nil && !isDraining && begunInTurn < Self.requestsPerTurnMax
+      && unsentByteCount < context.limits.pauseBytes
   }
 
   private func take(_ bytes: RawSpan) {
@@ -75,6 +80,9 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
       return fail(.malformed("The client sends more requests than it waits for."))
     }
     waiting.append(copying: bytes.extracting(position..<bytes.byteCount))
+    guard share.resize(to: heldByteCount) else {
+      return end(SessionError(.heldBytes, "too many requests wait"))
+    }
     parseWaiting()
   }
 
@@ -120,6 +128,7 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
 
   private func begin(_ head: HTTP1Head) {
     times.beginRequest()
+    begunInTurn += 1
     let response = HTTP1Response(head, self)
     let queue = ResponseQueue(on: context.pool)
     (current, self.queue) = (response, queue)
@@ -166,7 +175,7 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
   func admits(_ byteCount: Int) -> Bool {
     let unsent = unsentByteCount
     let isTooMuch = unsent > 0 && unsent + byteCount > context.limits.unsentBytesMax
-    guard isTooMuch || !unsentShare.resize(to: unsent + byteCount) else { return true }
+    guard isTooMuch || !share.resize(to: heldByteCount + byteCount) else { return true }
     output = HTTP1Output()
     end(
       isTooMuch
@@ -204,6 +213,8 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
 
   // MARK: Output
 
+  private var heldByteCount: Int { unsentByteCount + waiting.count }
+
   private var unsentByteCount: Int { output.byteCount + (current?.heldByteCount ?? 0) }
 
   package var hasOutput: Bool { output.byteCount > 0 || current?.isHeld == true }
@@ -211,7 +222,8 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
   package func moveOutput(to buffer: inout [UInt8], bytesMax: Int) {
     current?.sendHeld()
     output.move(to: &buffer, bytesMax: bytesMax)
-    _ = unsentShare.resize(to: unsentByteCount)
+    _ = share.resize(to: heldByteCount)
+    begunInTurn = 0
     if isPaused, unsentByteCount <= context.limits.pauseBytes / 2 {
       isPaused = false
       queue?.setPaused(false)

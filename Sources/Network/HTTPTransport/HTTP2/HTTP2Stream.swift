@@ -128,7 +128,7 @@ final class HTTP2Stream: ResponseSink {
 
   /// Charges the bytes that wait to the budget of the connection. A short answer has no share.
   private func share(_ byteCount: Int, of session: HTTP2Session) -> Bool {
-    guard unsentShare != nil || byteCount > session.context.limits.pauseBytes else { return true }
+    guard unsentShare != nil || byteCount >= HeldMemoryShare.stepBytes else { return true }
     let share = unsentShare ?? HeldMemoryShare(of: session.context.budget)
     unsentShare = share
     return share.resize(to: byteCount)

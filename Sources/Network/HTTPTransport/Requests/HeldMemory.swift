@@ -40,7 +40,7 @@ package final class HeldMemory: Sendable {
 /// thread at a time.
 package final class HeldMemoryShare: Sendable {
   /// The budget is charged in steps, so that small requests do not touch it.
-  static let stepBytes = 64 * 1024
+  static let stepBytes = 4 * 1024
 
   private let budget: HeldMemory
   private let held = Atomic<Int>(0)
