@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -27,6 +29,9 @@
 #endif
 
 #define READY_MAX 256
+
+// Bytes that wait in the system for a client to read. Without a limit they grow to megabytes for each client.
+#define UNSENT_BYTES_MAX (128 * 1024)
 
 static int set_flags(int descriptor) {
   int flags = fcntl(descriptor, F_GETFL);
@@ -214,6 +219,10 @@ int dugout_accept(
   if (descriptor < 0) return -1;
   int on = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+#ifdef TCP_NOTSENT_LOWAT
+  int unsent_max = UNSENT_BYTES_MAX;
+  setsockopt(descriptor, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_max, sizeof unsent_max);
+#endif
 #ifdef SO_NOSIGPIPE
   setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
 #endif
@@ -225,6 +234,12 @@ int dugout_accept(
   }
   write_address(&address, size, network);
   return descriptor;
+}
+
+int dugout_descriptors_max(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX) return INT_MAX;
+  return (int)limit.rlim_cur;
 }
 
 ssize_t dugout_receive(int socket, void *bytes, size_t count) { return recv(socket, bytes, count, 0); }

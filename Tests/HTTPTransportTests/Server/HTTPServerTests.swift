@@ -104,6 +104,28 @@ import Testing
     #expect(server.recorder.records.count == 1 && server.refusals.refusals == [.idle])
   }
 
+  @Test func connectionsThatSendNothingAreClosed() throws {
+    var limits = HTTPLimits()
+    limits.firstByteSeconds = 0
+    let server = try RunningServer(limits)
+    defer { server.stop() }
+    let client = try RawClient(server.port)
+    #expect(client.receivesEnd())
+    #expect(server.refusals.refusals == [.firstByteTimeout])
+  }
+
+  @Test(arguments: [false, true]) func connectionsThatStopAfterAFewBytesAreClosed(isEncrypted: Bool) throws {
+    var limits = HTTPLimits()
+    limits.headerSeconds = 0
+    let server = try RunningServer(limits, isEncrypted: isEncrypted)
+    defer { server.stop() }
+    let client = try RawClient(server.port)
+    // The beginnings of a ClientHello and of the preface.
+    client.send(isEncrypted ? [22, 3, 1, 2] : Array("PR".utf8))
+    #expect(client.receivesEnd())
+    #expect(server.refusals.refusals == [isEncrypted ? .tlsHandshake : .headerTimeout])
+  }
+
   @Test func garbageEndsOnlyItsOwnConnection() throws {
     let server = try RunningServer()
     defer { server.stop() }

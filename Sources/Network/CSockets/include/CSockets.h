@@ -47,9 +47,13 @@ int dugout_listen(const char *host, int port, int backlog, int *bound_port);
 
 /// Accepts a connection. Returns a descriptor that does not block and sends small packets at once, with the
 /// client's address as text, the network of one client as text, and whether the client is on this machine.
+/// The system keeps few bytes that the client has no room for.
 /// The network is the address, or the first 64 bits of an IPv6 address.
 int dugout_accept(
     int listener, char peer[DUGOUT_PEER_BYTES], char network[DUGOUT_PEER_BYTES], int *is_loopback);
+
+/// The number of descriptors that this process may have, or INT_MAX if there is no limit.
+int dugout_descriptors_max(void);
 
 /// Reads from or writes to a socket. Writing never raises SIGPIPE.
 ssize_t dugout_receive(int socket, void *bytes, size_t count);

@@ -184,6 +184,7 @@ public final class FirestoreServer: Sendable {
     var addresses = [listen(configuration.address, configuration.port, isEncrypted: tls != nil)]
     if let port = configuration.adminPort {
       addresses.append(listen(configuration.adminAddress, port, isEncrypted: false))
+      addresses[FirestoreHandler.adminListener].hasReserve = true
     }
     var options = HTTPServerOptions(addresses)
     options.tls = tls

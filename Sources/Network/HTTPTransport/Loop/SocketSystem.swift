@@ -23,10 +23,16 @@ package protocol SocketSystem: AnyObject, Sendable {
   func send(_ socket: Int32, _ bytes: RawSpan) throws(SocketFailure) -> Int
   /// Ends what the server sends.
   func shutdownSending(_ socket: Int32)
+  /// The number of descriptors that the process may have. Each has a lower number.
+  var descriptorsMax: Int32 { get }
   /// Opens a descriptor that can be closed when a socket needs one. Returns nil if there is none.
   func openSpare() -> Int32?
   /// Closes a socket or a spare descriptor.
   func close(_ descriptor: Int32)
+}
+
+extension SocketSystem {
+  package var descriptorsMax: Int32 { .max }
 }
 
 /// A connection that was accepted.

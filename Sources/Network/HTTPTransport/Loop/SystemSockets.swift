@@ -53,6 +53,8 @@ package final class SystemSockets: SocketSystem {
 
   package func shutdownSending(_ socket: Int32) { shutdown(socket, Int32(SHUT_WR)) }
 
+  package var descriptorsMax: Int32 { dugout_descriptors_max() }
+
   package func openSpare() -> Int32? {
     let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
     return descriptor >= 0 ? descriptor : nil

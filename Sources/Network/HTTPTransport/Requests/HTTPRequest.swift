@@ -36,6 +36,8 @@ package struct ConnectionInfo: Sendable, Hashable {
   package var version: Int
   /// The listener that accepted the connection, as its position in the configuration.
   package var listener: Int
+  /// Whether the peer is a proxy, whose clients share its address and its connections.
+  package var isProxy = false
 
   package init(
     number: UInt64, peer: String, isLoopback: Bool, isEncrypted: Bool = false, version: Int, listener: Int = 0

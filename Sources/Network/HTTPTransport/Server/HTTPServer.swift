@@ -15,6 +15,8 @@ package struct ListenAddress: Sendable, Hashable {
   /// The port; 0 lets the system choose one.
   package var port: Int
   package var isEncrypted: Bool
+  /// Whether connections are accepted although others take all that clients may have. For probes.
+  package var hasReserve = false
 
   package init(host: String, port: Int, isEncrypted: Bool = false) {
     self.host = host
@@ -31,6 +33,8 @@ package struct HTTPServerOptions: Sendable {
   package var loopCount = 0
   /// The certificate and key of encrypted addresses.
   package var tls: TLSContext?
+  /// Whether a proxy connects from an address, such as `10.0.0.1`. Its connections have no limit of their own.
+  package var isProxy: @Sendable (_ peer: String) -> Bool = { _ in false }
   /// Threads for answers that may block.
   package var threadsMax = 16
   /// The network and the clock.

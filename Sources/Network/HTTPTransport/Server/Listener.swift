@@ -5,9 +5,10 @@ internal import Synchronization
 
 /// Accepts connections and gives them to loops.
 final class Listener: EventReceiver, @unchecked Sendable {
-  // Why `@unchecked Sendable` is correct: `spare` and `isStopped` are only used on the first loop.
+  // Why `@unchecked Sendable` is correct: its variables are only used on the first loop.
   private static let acceptedMax = 64
   private static let backlog: Int32 = 1024
+  private static let restNanoseconds: UInt64 = 100_000_000
 
   let port: Int
   private let socket: Int32
@@ -19,6 +20,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
   private let shared: SharedServer
   /// A descriptor that is given up to refuse a connection if the process has no more descriptors.
   private var spare: Int32?
+  /// Connections with this descriptor or a higher one are refused, so that the stores can open their files.
+  private var descriptorsEnd = Int32.max
   private var isStopped = false
 
   init(
@@ -42,6 +45,7 @@ final class Listener: EventReceiver, @unchecked Sendable {
 
   func start() {
     spare = sockets.openSpare()
+    readLimit()
     _ = loops[0].add(self, socket, number: number, reads: true, writes: false)
   }
 
@@ -55,6 +59,12 @@ final class Listener: EventReceiver, @unchecked Sendable {
 
   func tick(now: UInt64) {
     if spare == nil { spare = sockets.openSpare() }
+    readLimit()
+  }
+
+  private func readLimit() {
+    descriptorsEnd = SharedServer.descriptorsEnd(
+      limit: sockets.descriptorsMax, hasReserve: shared.hasReserve(index))
   }
 
   func stop() {
@@ -71,14 +81,20 @@ final class Listener: EventReceiver, @unchecked Sendable {
     do throws(SocketFailure) { accepted = try sockets.accept(socket) } catch {
       return isWorthAnother(error.code)
     }
-    let info = ConnectionInfo(
+    var info = ConnectionInfo(
       number: shared.nextNumber(), peer: accepted.peer, isLoopback: accepted.isLoopback,
       isEncrypted: isEncrypted, version: 0, listener: index)
+    info.isProxy = shared.isProxy(accepted.peer)
+    guard accepted.socket < descriptorsEnd else {
+      sockets.close(accepted.socket)
+      shared.observer.refused(.descriptors, info, detail: "the rest is for the files of the process")
+      return true
+    }
     guard let loop = shared.admit(info, of: accepted.network) else {
       sockets.close(accepted.socket)
       return true
     }
-    loops[loop].execute { [shared, loop = loops[loop], position = loop] in
+    loops[loop].execute { [shared, info, loop = loops[loop], position = loop] in
       shared.open(accepted.socket, info, on: loop, at: position)
     }
     return true
@@ -94,13 +110,24 @@ final class Listener: EventReceiver, @unchecked Sendable {
     }
   }
 
-  /// Accepts a connection with the spare descriptor and closes it, so that the client does not wait.
+  /// Accepts a connection with the spare descriptor and closes it, so that the client does not wait. If that
+  /// fails, the listener rests for a while, because its socket would stay ready.
   private func refuseForLackOfDescriptors() {
     let info = ConnectionInfo(number: 0, peer: "", isLoopback: false, version: 0, listener: index)
     shared.observer.refused(.descriptors, info, detail: "the process has no more descriptors")
-    guard let spare else { return }
+    guard let spare else { return rest() }
     sockets.close(spare)
-    if let accepted = try? sockets.accept(socket) { sockets.close(accepted.socket) }
+    let accepted = try? sockets.accept(socket)
+    if let accepted { sockets.close(accepted.socket) }
     self.spare = sockets.openSpare()
+    if accepted == nil || self.spare == nil { rest() }
+  }
+
+  private func rest() {
+    loops[0].change(socket, number: number, reads: false, writes: false)
+    _ = loops[0].after(Self.restNanoseconds) { [weak self] in
+      guard let self, !isStopped else { return }
+      loops[0].change(socket, number: number, reads: true, writes: false)
+    }
   }
 }

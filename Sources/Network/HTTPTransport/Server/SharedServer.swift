@@ -5,6 +5,12 @@ internal import Synchronization
 
 /// The connections of a server. Usable from any thread, except where a loop is named.
 final class SharedServer: ConnectionServer, Sendable {
+  /// Connections beyond the limit, for listeners with a reserve.
+  private static let reservedConnections = 64
+  /// A quarter of the descriptors is not for connections, up to this number.
+  private static let keptDescriptorsMax: Int32 = 1024
+  private static let keptShare: Int32 = 4
+
   private struct State {
     var counts: [Int]
     var total = 0
@@ -25,6 +31,9 @@ final class SharedServer: ConnectionServer, Sendable {
   let pool: any BlockPool
   let observer: any TransportObserver
   let budget: HeldMemory
+  /// Whether a proxy connects from an address.
+  let isProxy: @Sendable (_ peer: String) -> Bool
+  private let addresses: [ListenAddress]
   private let tls: TLSContext?
   private let state: Locked<State>
   private let emptied = Signal()
@@ -38,6 +47,8 @@ final class SharedServer: ConnectionServer, Sendable {
     self.handler = handler
     self.observer = observer
     tls = options.tls
+    isProxy = options.isProxy
+    addresses = options.addresses
     budget = HeldMemory(bytesMax: options.limits.heldBytesMax)
     pool = options.pool ?? ThreadPool(threadsMax: options.threadsMax)
     state = Locked(State(counts: Array(repeating: 0, count: loopCount)))
@@ -48,12 +59,26 @@ final class SharedServer: ConnectionServer, Sendable {
 
   func nextNumber() -> UInt64 { lastNumber.add(1, ordering: .relaxed).newValue }
 
+  /// Whether a listener accepts connections that others refuse.
+  func hasReserve(_ listener: Int) -> Bool {
+    addresses.indices.contains(listener) && addresses[listener].hasReserve
+  }
+
+  /// The descriptor with which the refusal of connections begins. A process gives new files the lowest number
+  /// that is free, so a high number says that few are left.
+  static func descriptorsEnd(limit: Int32, hasReserve: Bool) -> Int32 {
+    let kept = min(limit / keptShare, keptDescriptorsMax)
+    return limit - (hasReserve ? kept / 2 : kept)
+  }
+
   /// Counts a connection and chooses its loop. Returns nil if there are too many connections.
   func admit(_ info: ConnectionInfo, of network: String) -> Int? {
     let (loop, refusal): (Int?, Refusal?) = state.withLock { state in
-      guard state.total < limits.connectionsMax else { return (nil, .connections) }
+      let reserve = hasReserve(info.listener) ? Self.reservedConnections : 0
+      guard state.total < limits.connectionsMax + reserve else { return (nil, .connections) }
       let ofAddress = state.byNetwork[network, default: 0]
-      guard info.isLoopback || ofAddress < limits.connectionsPerAddressMax else {
+      let isCounted = !info.isLoopback && !info.isProxy
+      guard !isCounted || ofAddress < limits.connectionsPerAddressMax else {
         return (nil, .connectionsPerAddress)
       }
       guard let loop = state.counts.indices.min(by: { state.counts[$0] < state.counts[$1] }) else {
@@ -61,7 +86,7 @@ final class SharedServer: ConnectionServer, Sendable {
       }
       state.total += 1
       state.counts[loop] += 1
-      if !info.isLoopback {
+      if isCounted {
         state.byNetwork[network] = ofAddress + 1
         state.networks[info.number] = network
       }
