@@ -128,14 +128,6 @@ import Testing
     }
   }
 
-  /// All clients of a proxy have its address.
-  @Test func theAddressOfAProxyMayHaveAllConnections() {
-    var configuration = ServerConfiguration()
-    #expect(configuration.limits.connectionsPerAddressMax == 256)
-    configuration.isBehindProxy = true
-    #expect(configuration.limits.connectionsPerAddressMax == configuration.limits.connectionsMax)
-  }
-
   @Test func aReasonThatEndsWithAFullStopHasOne() {
     for reason in ["it is short", "it is short."] {
       let text = ServerError.invalidDatabase("x", reason: reason).description

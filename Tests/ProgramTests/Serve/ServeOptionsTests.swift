@@ -36,7 +36,8 @@ import Testing
     let folder = try TemporaryFolder()
     let secret = try secretFile("0123456789abcdef\n", in: folder)
     let options = try options(
-      "data", "--admin-secret-file", secret, "--port=0", "--address", "::1", "--behind-proxy", "--allow-host",
+      "data", "--admin-secret-file", secret, "--port=0", "--address", "::1", "--behind-proxy",
+      "--trusted-proxy", "10.0.0.5", "--trusted-proxy=fd00::/8", "--allow-host",
       "api.example.org", "--allow-host=b.example.org", "--allow-origin", "https://app.example.org",
       "--insecure-any-address", "--admin-port", "9090", "--admin-address", "127.0.0.2", "--drain-seconds",
       "0",
@@ -46,6 +47,7 @@ import Testing
     #expect(configuration.adminSecret == "0123456789abcdef" && configuration.port == 0)
     #expect(configuration.address == "::1" && configuration.isBehindProxy && configuration.allowsAnyAddress)
     #expect(configuration.allowedHosts == ["api.example.org", "b.example.org"])
+    #expect(configuration.trustedProxies == ["10.0.0.5", "fd00::/8"])
     #expect(configuration.allowedOrigins == ["https://app.example.org"])
     #expect(configuration.adminPort == 9090 && configuration.adminAddress == "127.0.0.2")
     #expect(configuration.drainSeconds == 0 && configuration.log.format == .json)

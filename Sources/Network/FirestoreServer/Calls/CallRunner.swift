@@ -14,14 +14,12 @@ final class CallRunner: Sendable {
   let credentials: Credentials
   let streams = OpenStreams()
   private let isEmulator: Bool
-  private let isBehindProxy: Bool
 
   init(_ configuration: ServerConfiguration, _ databases: any DatabaseSource, journal: RequestJournal) {
     self.databases = databases
     self.journal = journal
     credentials = Credentials(configuration)
     isEmulator = configuration.isEmulator
-    isBehindProxy = configuration.isBehindProxy
     var options = ServiceOptions()
     options.onRefusal = { journal.metrics.refused($0) }
     service = FirestoreService(options: options) { name throws(RemoteError) in
@@ -38,7 +36,7 @@ final class CallRunner: Sendable {
 
   /// The caller as the service knows it. A connection of a proxy is none, because many clients share it.
   func metadata(_ caller: Caller, _ connection: ConnectionInfo) -> CallMetadata {
-    CallMetadata(user: caller.user, connection: isBehindProxy ? nil : connection.number)
+    CallMetadata(user: caller.user, connection: connection.isProxy ? nil : connection.number)
   }
 
   /// Notes the database of a request for the log, if its name follows the grammar.

@@ -5,6 +5,8 @@ struct IPAddress: Hashable, Sendable {
   /// Four or sixteen bytes.
   let bytes: [UInt8]
 
+  private init(bytes: [UInt8]) { self.bytes = bytes }
+
   /// Parses `127.0.0.1` or `::1`. Other notations, such as `127.1` or zones of IPv6, are refused.
   init?(_ text: some StringProtocol) {
     let utf8 = Array(text.utf8)
@@ -28,6 +30,14 @@ struct IPAddress: Hashable, Sendable {
 
   /// Whether the address stands for all addresses of the machine.
   var isAny: Bool { bytes.allSatisfy { $0 == 0 } }
+
+  /// The address with zeros after its first bits.
+  func masked(to bits: Int) -> IPAddress {
+    IPAddress(
+      bytes: bytes.enumerated().map { place, byte in
+        byte & ~UInt8(truncatingIfNeeded: 0xFF >> min(8, max(0, bits - 8 * place)))
+      })
+  }
 
   private static func version4(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -74,5 +84,16 @@ struct IPAddress: Hashable, Sendable {
       bytes += [UInt8(value >> 8), UInt8(value & 0xFF)]
     }
     return bytes
+  }
+}
+
+extension IPAddress: CustomStringConvertible {
+  /// The address as it can be parsed again. Groups of zeros are not shortened, except at the end.
+  var description: String {
+    guard isVersion6 else { return bytes.map { String($0) }.joined(separator: ".") }
+    var groups = stride(from: 0, to: 16, by: 2).map { Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]) }
+    while groups.last == 0 { groups.removeLast() }
+    let text = groups.map { String($0, radix: 16) }.joined(separator: ":")
+    return groups.count == 8 ? text : text + "::"
   }
 }

@@ -19,6 +19,7 @@ extension ServerConfiguration {
     guard Self.databasesRange.contains(databasesMax) else {
       throw .invalidNumber(option: "databasesMax", value: databasesMax)
     }
+    _ = try TrustedProxies(self, listeningOn: address)
     try checkSecret()
     try checkExposure(of: address)
     return (address, admin)

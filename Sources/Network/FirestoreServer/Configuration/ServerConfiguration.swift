@@ -12,9 +12,14 @@ public struct ServerConfiguration: Sendable {
   public var port = 8080
   /// The certificate and the key of encrypted connections. Without them, connections are not encrypted.
   public var tls: TLSFiles?
-  /// Whether a proxy in front of the server encrypts connections. Needs `allowedHosts`. The limits of a
-  /// connection and of an address then do not apply where the clients of a proxy share them.
+  /// Whether a proxy in front of the server encrypts connections. Needs `allowedHosts`. Unless
+  /// `trustedProxies` names the proxies, every connection is taken for one of a proxy.
   public var isBehindProxy = false
+  /// The addresses from which proxies or load balancers connect, such as `10.0.0.5`, `10.0.0.0/8` or
+  /// `2001:db8::/32`. The clients of a proxy share its address and its connections, so the limits of an
+  /// address and of a connection do not apply to them. With `isBehindProxy`, proxies of this machine need not
+  /// be named.
+  public var trustedProxies: [String] = []
   /// Whether the server behaves as Google's emulator: requests need no credentials, databases are created
   /// when they are first used, and all documents of a database can be deleted.
   public var isEmulator = false

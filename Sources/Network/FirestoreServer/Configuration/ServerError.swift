@@ -25,6 +25,10 @@ public enum ServerError: Error, Sendable, Hashable {
   case invalidPort(Int)
   /// An origin has another form than `https://app.example` or `http://app.example:3000`.
   case invalidOrigin(String)
+  /// A trusted proxy has another form than `10.0.0.5` or `10.0.0.0/8`.
+  case invalidTrustedProxy(String, reason: String)
+  /// A trusted proxy cannot reach the address on which the server listens.
+  case uselessTrustedProxy(String, address: String)
   /// A host is not a name or an address without a port.
   case invalidHost(String)
   /// A number is out of its range.
@@ -67,6 +71,12 @@ extension ServerError: CustomStringConvertible {
     case .invalidOrigin(let text):
       "'\(text)' is not an origin (allowedOrigins, --allow-origin): use the form https://app.example or "
         + "http://app.example:3000, without a path"
+    case .invalidTrustedProxy(let text, let reason):
+      "'\(text)' is not a proxy's address (trustedProxies, --trusted-proxy): \(reason). Use the form 10.0.0.5 or "
+        + "10.0.0.0/8"
+    case .uselessTrustedProxy(let text, let address):
+      "the proxy '\(text)' (trustedProxies, --trusted-proxy) cannot reach \(address), which is for this machine "
+        + "only: set address (--address ADDRESS), or leave the proxy out"
     case .invalidHost(let text):
       "'\(text)' is not a host (allowedHosts, --allow-host): use a name or an address without a port"
     case .invalidNumber(let option, let value): "\(value) is out of the range of \(option)"

@@ -86,7 +86,7 @@ public final class FirestoreServer: Sendable {
     self.databases = databases
     self.journal = journal
     handler = try FirestoreHandler(
-      configuration, databases, journal: journal, limits: configuration.limits)
+      configuration, databases, journal: journal)
     do throws(TransportError) {
       tls = try configuration.tls.map { files throws(TransportError) in
         try TLSContext(certificateFile: files.certificate, keyFile: files.key)
@@ -164,8 +164,9 @@ public final class FirestoreServer: Sendable {
 
   private func start(_ onReady: @Sendable (ServerAddresses) -> Void) throws(ServerError) -> HTTPServer {
     let (address, _) = try configuration.check()
+    let proxies = try TrustedProxies(configuration, listeningOn: address)
     do throws(TransportError) {
-      let server = try HTTPServer(options, handler: handler, observer: journal)
+      let server = try HTTPServer(options(proxies), handler: handler, observer: journal)
       let ports = try server.start()
       let addresses = ServerAddresses(
         port: ports[0], adminPort: ports.count > FirestoreHandler.adminListener ? ports[1] : nil)
@@ -177,7 +178,7 @@ public final class FirestoreServer: Sendable {
     }
   }
 
-  private var options: HTTPServerOptions {
+  private func options(_ proxies: TrustedProxies) -> HTTPServerOptions {
     func listen(_ host: String, _ port: Int, isEncrypted: Bool) -> ListenAddress {
       ListenAddress(host: host == "localhost" ? "127.0.0.1" : host, port: port, isEncrypted: isEncrypted)
     }
@@ -188,7 +189,7 @@ public final class FirestoreServer: Sendable {
     }
     var options = HTTPServerOptions(addresses)
     options.tls = tls
-    options.limits = configuration.limits
+    options.isProxy = { proxies.contains($0) }
     return options
   }
 

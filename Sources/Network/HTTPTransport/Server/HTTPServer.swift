@@ -33,7 +33,7 @@ package struct HTTPServerOptions: Sendable {
   package var loopCount = 0
   /// The certificate and key of encrypted addresses.
   package var tls: TLSContext?
-  /// Whether a proxy connects from an address, such as `10.0.0.1`. Its connections have no limit of their own.
+  /// Whether a proxy connects from an address. Its connections do not count in the limit of an address.
   package var isProxy: @Sendable (_ peer: String) -> Bool = { _ in false }
   /// Threads for answers that may block.
   package var threadsMax = 16

@@ -8,7 +8,7 @@ enum ServeCommand: Command {
   static let summary = "Runs a Firestore server over the databases in a directory"
   static let usage =
     "DIR [--emulator] [--admin-secret-file FILE] [--create DATABASE…] [--port N] [--address ADDRESS] "
-    + "[--tls CERT KEY] [--behind-proxy] [--allow-host NAME…] [--allow-origin ORIGIN…] "
+    + "[--tls CERT KEY] [--behind-proxy] [--trusted-proxy ADDRESS…] [--allow-host NAME…] [--allow-origin ORIGIN…] "
     + "[--insecure-any-address] [--admin-port N] [--admin-address ADDRESS] [--import EXPORT] "
     + "[--export-on-exit FOLDER] [--project ID] [--log FORMAT] [--ready-file FILE] [--drain-seconds N]"
   static let options = [
@@ -34,6 +34,11 @@ enum ServeCommand: Command {
     (
       option: "--behind-proxy",
       meaning: "A proxy encrypts the connections of clients; needs --allow-host"
+    ),
+    (
+      option: "--trusted-proxy ADDRESS…",
+      meaning:
+        "A proxy's address, such as 10.0.0.5 or 10.0.0.0/8, without limits of connections; once for each"
     ),
     (
       option: "--allow-host NAME…",

@@ -31,6 +31,7 @@ struct ServeOptions {
     try readAddresses(arguments)
     try readTLS(arguments)
     configuration.isBehindProxy = arguments.has("--behind-proxy")
+    configuration.trustedProxies = arguments.values(of: "--trusted-proxy")
     configuration.isEmulator = arguments.has("--emulator")
     configuration.allowsAnyAddress = arguments.has("--insecure-any-address")
     configuration.allowedHosts = arguments.values(of: "--allow-host")
