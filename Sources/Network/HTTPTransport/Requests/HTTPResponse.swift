@@ -22,7 +22,8 @@ extension ResponseSink {
 /// time. Calls after the end are ignored. Usable from any thread; the caller keeps its calls in order.
 package final class HTTPResponse: @unchecked Sendable {
   // Why `@unchecked Sendable` is correct: `sink` is only used on its loop.
-  private let loop: any LoopExecutor
+  /// The loop of the connection, which lives as long as the server.
+  package let loop: any LoopExecutor
   private let sink: any ResponseSink
   /// Runs blocks of this response one at a time, and only while the client keeps up with reading.
   package let queue: ResponseQueue

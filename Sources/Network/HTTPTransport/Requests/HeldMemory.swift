@@ -18,6 +18,9 @@ package final class HeldMemory: Sendable {
   /// A budget that is never exhausted.
   package static var unlimited: HeldMemory { HeldMemory(bytesMax: .max) }
 
+  /// The budget of the whole server, for what outlives a connection.
+  package var ofServer: HeldMemory { whole?.ofServer ?? self }
+
   /// The bytes that are held.
   package var usedBytes: Int { used.load(ordering: .relaxed) }
 

@@ -22,6 +22,9 @@ package final class ResponseQueue: Sendable {
 
   package init(on pool: any BlockPool) { self.pool = pool }
 
+  /// Creates a queue on the same pool, for work that outlives the response.
+  package func makeSibling() -> ResponseQueue { ResponseQueue(on: pool) }
+
   /// Adds a block. It never runs within this call.
   package func add(_ block: @escaping @Sendable () -> Void) {
     let starts: Bool = state.withLock { state in
@@ -33,7 +36,7 @@ package final class ResponseQueue: Sendable {
   }
 
   /// Lets blocks wait, or run again.
-  func setPaused(_ isPaused: Bool) {
+  package func setPaused(_ isPaused: Bool) {
     let starts: Bool = state.withLock { state in
       state.isPaused = isPaused
       return state.startsRunning()
@@ -42,10 +45,10 @@ package final class ResponseQueue: Sendable {
   }
 
   /// Bytes leave for the loop. Blocks wait if there are too many of them.
-  func post(_ byteCount: Int) { state.withLock { $0.postedBytes += byteCount } }
+  package func post(_ byteCount: Int) { state.withLock { $0.postedBytes += byteCount } }
 
   /// Bytes have reached the loop, which pauses the queue if the response has too many.
-  func arrived(_ byteCount: Int) {
+  package func arrived(_ byteCount: Int) {
     let starts: Bool = state.withLock { state in
       state.postedBytes -= byteCount
       return state.startsRunning()
@@ -54,7 +57,7 @@ package final class ResponseQueue: Sendable {
   }
 
   /// Drops the blocks that wait. Called when the response is over.
-  func close() {
+  package func close() {
     // The blocks are released without the lock, because what they hold may add blocks at its end.
     let dropped = state.withLock { state in
       state.isClosed = true
