@@ -41,7 +41,7 @@ final class RESTExchange: HTTPBodyReceiver {
   private struct State {
     var method = ""
     var target = ""
-    var body: [UInt8] = []
+    var body: HeldBody
     var call: ServiceCall?
     var isOver = false
   }
@@ -49,17 +49,13 @@ final class RESTExchange: HTTPBodyReceiver {
   private let runner: CallRunner
   private let metadata: CallMetadata
   private let response: RESTResponse
-  private let bodyBytesMax: Int
-  /// The memory of the body.
-  private let share: HeldMemoryShare
-  private let state = Locked(State())
+  private let state: Locked<State>
 
   init(_ runner: CallRunner, _ metadata: CallMetadata, response: RESTResponse, bodyBytesMax: Int) {
-    share = HeldMemoryShare(of: response.budget)
     self.runner = runner
     self.metadata = metadata
     self.response = response
-    self.bodyBytesMax = bodyBytesMax
+    state = Locked(State(body: HeldBody(of: response.budget, bytesMax: bodyBytesMax)))
   }
 
   func begin(method: String, target: String) {
@@ -71,20 +67,12 @@ final class RESTExchange: HTTPBodyReceiver {
 
   func receive(_ bytes: ArraySlice<UInt8>) {
     response.record.received(bytes.count)
-    let refusal: (Refusal, String)? = state.withLock { state in
-      guard !state.isOver else { return nil }
-      let count = state.body.count + bytes.count
-      guard count <= bodyBytesMax, share.resize(to: count) else {
-        state.isOver = true
-        state.body = []
-        return count > bodyBytesMax
-          ? (.messageSize, "The body has more than \(bodyBytesMax) bytes.")
-          : (.heldBytes, "The server holds too many requests that are not complete.")
-      }
-      state.body += bytes
-      return nil
+    let excess = state.withLock { state in
+      guard !state.isOver, let excess = state.body.add(bytes) else { return HeldBody.Excess?.none }
+      state.isOver = true
+      return excess
     }
-    if let (refusal, text) = refusal { response.refuse(RemoteError(.resourceExhausted, text), as: refusal) }
+    if let excess { response.refuse(excess.error, as: excess.refusal) }
   }
 
   func finish() {
@@ -98,7 +86,7 @@ final class RESTExchange: HTTPBodyReceiver {
     let call = state.withLock { state in
       defer {
         state.isOver = true
-        state.body = []
+        state.body.drop()
       }
       return state.call
     }
@@ -108,9 +96,9 @@ final class RESTExchange: HTTPBodyReceiver {
 
   private func run() {
     let request = state.withLock { state in
-      defer { state.body = [] }
-      return RESTRequest(method: state.method, target: state.target, body: state.body)
+      state.body.take().map { RESTRequest(method: state.method, target: state.target, body: $0) }
     }
+    guard let request else { return }
     do throws(RemoteError) { try run(try RESTCall(request), target: request.target) } catch {
       response.end(error)
     }
