@@ -5,9 +5,15 @@ internal import HTTPTransport
 
 /// The way by which a request came.
 enum ServerProtocol: Int, CaseIterable, Sendable {
-  case grpc, rest
+  case grpc, rest, webChannel
 
-  var name: String { self == .grpc ? "grpc" : "rest" }
+  var name: String {
+    switch self {
+    case .grpc: "grpc"
+    case .rest: "rest"
+    case .webChannel: "webchannel"
+    }
+  }
 }
 
 /// The counters of a server. Usable from any thread.
@@ -26,6 +32,8 @@ final class ServerMetrics: Sendable {
   let openRequests = Gauge()
   /// Open calls of Listen and Write.
   let openStreams = Gauge()
+  /// Open sessions of WebChannel, also those whose call has ended.
+  let openChannels = Gauge()
 
   init() {
     let methods = ServerMethod.allCases.count

@@ -8,4 +8,12 @@ enum ServerRefusal: String, Sendable, CaseIterable {
   case databaseName = "database_name"
   case databases
   case draining
+  /// The open sessions of WebChannel.
+  case channels
+  /// The open sessions that one connection has opened.
+  case connectionChannels = "connection_channels"
+  /// A session without a back channel.
+  case channelTimeout = "channel_timeout"
+  /// Requests of a session that arrive before earlier ones.
+  case channelRequests = "channel_requests"
 }
