@@ -74,6 +74,9 @@ struct MetricsText {
       "dugout_streams_open", "gauge", help: "Open calls of Listen and Write.",
       value: metrics.openStreams.value)
     single(
+      "dugout_channels_open", "gauge", help: "Open sessions of WebChannel.",
+      value: metrics.openChannels.value)
+    single(
       "dugout_received_bytes_total", "counter", help: "Bytes of requests.", value: metrics.bytesReceived.value
     )
     single("dugout_sent_bytes_total", "counter", help: "Bytes of answers.", value: metrics.bytesSent.value)

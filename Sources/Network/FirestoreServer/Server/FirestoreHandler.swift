@@ -2,8 +2,8 @@
 //
 //   1. Host and origin are checked, before anything else.
 //   2. The admin listener has its own paths.
-//   3. A call of gRPC goes to `GRPCCalls`, a path of the emulator to `EmulatorRequests`, and a path of the
-//      REST API to `RESTRequests`.
+//   3. A call of gRPC goes to `GRPCCalls`, a path of WebChannel to `ChannelRequests`, a path of the emulator
+//      to `EmulatorRequests`, and a path of the REST API to `RESTRequests`.
 
 internal import ByteStore
 internal import FirestoreService
@@ -18,6 +18,7 @@ package final class FirestoreHandler: HTTPHandler {
   private let guards: [BrowserGuard]
   private let calls: GRPCCalls
   private let rest: RESTRequests
+  private let channels: ChannelRequests
   private let emulator: EmulatorRequests?
   private let admin: AdminRequests
   private let limits: HTTPLimits
@@ -26,7 +27,7 @@ package final class FirestoreHandler: HTTPHandler {
 
   init(
     _ configuration: ServerConfiguration, _ databases: any DatabaseSource, journal: RequestJournal,
-    limits: HTTPLimits = HTTPLimits()
+    limits: HTTPLimits = HTTPLimits(), channels: ChannelOptions = ChannelOptions()
   ) throws(ServerError) {
     let (address, adminAddress) = try configuration.check()
     guards = [
@@ -38,6 +39,8 @@ package final class FirestoreHandler: HTTPHandler {
     runner = CallRunner(configuration, databases, journal: journal)
     calls = GRPCCalls(runner: runner)
     rest = RESTRequests(runner: runner, limits: limits)
+    self.channels = ChannelRequests(
+      surroundings: ChannelSurroundings(runner, channels), bodyBytesMax: limits.messageBytesMax)
     emulator = configuration.isEmulator ? EmulatorRequests(runner: runner) : nil
     admin = AdminRequests(runner: runner)
   }
@@ -70,6 +73,9 @@ package final class FirestoreHandler: HTTPHandler {
       record.end(nil)
       response.answer(204, AnswerFields(origin: origin, requestID: record.id).preflight(request), body: [])
       return AnsweredRequest()
+    }
+    if let method = ChannelTarget.method(of: request.target) {
+      return channels.begin(request, response, method, origin: origin)
     }
     let isEmulator = emulator.map { $0.accepts(request) } ?? false
     let record = record(request, isEmulator ? .emulator : .unknown)

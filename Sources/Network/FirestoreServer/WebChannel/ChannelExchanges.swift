@@ -1,0 +1,142 @@
+// The requests that open sessions, and those that send to them.
+
+internal import FirestoreService
+internal import FirestoreWire
+internal import HTTPTransport
+internal import OfflineSync
+
+/// The answer to a request that opens a session.
+struct ChannelReply: Sendable {
+  let surroundings: ChannelSurroundings
+  let record: RequestRecord
+  let response: HTTPResponse
+  let fields: AnswerFields
+
+  init(
+    _ surroundings: ChannelSurroundings, _ record: RequestRecord, _ response: HTTPResponse, origin: String?
+  ) {
+    self.surroundings = surroundings
+    self.record = record
+    self.response = response
+    fields = AnswerFields(origin: origin, requestID: record.id)
+  }
+}
+
+/// Opens a session.
+struct OpenExchange: ChannelExchange {
+  /// The versions of the protocol and of the server, and the time of keep-alives, which older clients do not
+  /// know.
+  private static let versions = "8,12"
+
+  private let request: HTTPRequest
+  private let method: ServerMethod
+  private let opening: ChannelTarget.Opening
+  private let reply: ChannelReply
+
+  init(
+    _ request: HTTPRequest, _ method: ServerMethod, _ opening: ChannelTarget.Opening, _ reply: ChannelReply
+  ) {
+    self.request = request
+    self.method = method
+    self.opening = opening
+    self.reply = reply
+  }
+
+  private var runner: CallRunner { reply.surroundings.runner }
+
+  func refuse(_ error: RemoteError) {
+    reply.response.answer(error, reply.fields, record: reply.record)
+  }
+
+  func cancel() { reply.record.end(code: RemoteError.Code.cancelled.rawValue) }
+
+  func take(_ body: [UInt8]) {
+    do throws(RemoteError) {
+      let form = try FormBody(body)
+      let caller = try caller(form)
+      guard !runner.streams.isDraining else {
+        runner.journal.metrics.refused(.draining)
+        throw CallRunner.draining
+      }
+      let metadata = runner.metadata(caller, request.connection)
+      let admitted = ChannelOpening(
+        method: method, form: form, metadata: metadata, connection: request.connection)
+      if let refusal = reply.surroundings.channels.admit(metadata.connection) {
+        runner.journal.refused(refusal, request.connection)
+        throw RemoteError(.resourceExhausted, "Too many sessions of WebChannel are open.")
+      }
+      runner.note(opening.database.flatMap { RequestPeek.database($0) }, in: reply.record)
+      reply.response.onLoop { open(admitted) }
+    } catch {
+      refuse(error)
+    }
+  }
+
+  /// The caller by the fields of the request and those in its body or target.
+  private func caller(_ form: FormBody) throws(RemoteError) -> Caller {
+    var fields = HTTPFields()
+    for value in request.fields.all("authorization") { fields.append("authorization", value) }
+    if let list = form.headers ?? opening.headers { try fields.append(headerList: list) }
+    do throws(RemoteError) { return try runner.credentials.caller(of: fields) } catch {
+      runner.journal.refused(.credentials, request.connection)
+      throw error
+    }
+  }
+
+  private func open(_ opening: ChannelOpening) {
+    let channel = ServedChannel(
+      opening, reply.surroundings, record: reply.record, response: reply.response)
+    guard runner.streams.add(channel) else {
+      reply.surroundings.channels.remove(channel)
+      runner.journal.metrics.refused(.draining)
+      return refuse(CallRunner.draining)
+    }
+    reply.surroundings.channels.add(channel)
+    answer(channel)
+    channel.start(opening.form.requests)
+  }
+
+  private func answer(_ channel: ServedChannel) {
+    var answer = ChannelResponse(response: reply.response, fields: reply.fields)
+    if opening.wantsHTTPSessionID {
+      answer.additional.append("x-http-session-id", reply.surroundings.makeID().text)
+    }
+    let keepAlive = reply.surroundings.limits.keepAliveNanoseconds / 1_000_000
+    let versions = opening.knowsKeepAlive ? "\(Self.versions),\(keepAlive)" : Self.versions
+    answer.answer(ChannelArrays.framed(#"[[0,["c","\#(channel.id.text)","",\#(versions)]]]"#))
+  }
+}
+
+/// Sends requests to a session.
+struct ForwardExchange: ChannelExchange {
+  private let channel: ServedChannel
+  private let number: UInt64
+  private let acknowledged: UInt64?
+  private let response: ChannelResponse
+  private let request: RefusedRequest
+
+  init(
+    _ channel: ServedChannel, request number: UInt64, acknowledged: UInt64?, _ response: ChannelResponse,
+    _ request: RefusedRequest
+  ) {
+    self.channel = channel
+    self.number = number
+    self.acknowledged = acknowledged
+    self.response = response
+    self.request = request
+  }
+
+  func refuse(_ error: RemoteError) { response.refuse(error, request) }
+
+  func cancel() {}
+
+  func take(_ body: [UInt8]) {
+    do throws(RemoteError) {
+      let form = try FormBody(body)
+      channel.receive(
+        .forward(request: number, form.requests, acknowledged: acknowledged), request: number, response)
+    } catch {
+      refuse(error)
+    }
+  }
+}

@@ -1,0 +1,124 @@
+// The side of HTTP of WebChannel.
+
+internal import ByteStore
+internal import FirestoreWire
+internal import HTTPTransport
+internal import OfflineSync
+
+/// Begins requests whose targets are of WebChannel. The id of a session is the right to use it, so only the
+/// request that opens it has credentials.
+struct ChannelRequests: Sendable {
+  let surroundings: ChannelSurroundings
+  let bodyBytesMax: Int
+
+  private var runner: CallRunner { surroundings.runner }
+
+  /// Begins a request whose host and origin have been checked.
+  func begin(
+    _ request: HTTPRequest, _ response: HTTPResponse, _ method: ServerMethod, origin: String?
+  ) -> any HTTPBodyReceiver {
+    do throws(RemoteError) {
+      switch try ChannelTarget(request.method, request.target).request {
+      case .open(let opening):
+        let record = RequestRecord(runner.journal, request.connection, by: .webChannel, method: method)
+        let exchange = OpenExchange(
+          request, method, opening,
+          ChannelReply(surroundings, record, response, origin: origin))
+        return ChannelBodyReceiver(response, bytesMax: bodyBytesMax, exchange)
+      case .forward(let id, let acknowledged):
+        let channel = try find(id, method)
+        let exchange = ForwardExchange(
+          channel, request: surroundings.channels.nextRequest(), acknowledged: acknowledged,
+          answer(response, origin), refused(request, method))
+        return ChannelBodyReceiver(response, bytesMax: bodyBytesMax, exchange)
+      case .backChannel(let id, let acknowledged, let mode):
+        let channel = try find(id, method)
+        let number = surroundings.channels.nextRequest()
+        channel.receive(
+          .backChannel(request: number, acknowledged: acknowledged, mode), request: number,
+          answer(response, origin))
+        return BackChannelReceiver(channel, request: number)
+      case .terminate(let id):
+        let channel = try find(id, method)
+        let number = surroundings.channels.nextRequest()
+        channel.receive(.terminate(request: number), request: number, answer(response, origin))
+        return AnsweredRequest()
+      }
+    } catch {
+      answer(response, origin).refuse(error, refused(request, method))
+      return AnsweredRequest()
+    }
+  }
+
+  private func find(_ id: ChannelID, _ method: ServerMethod) throws(RemoteError) -> ServedChannel {
+    guard let channel = surroundings.channels.find(id, method) else { throw ChannelTarget.unknown }
+    return channel
+  }
+
+  private func answer(_ response: HTTPResponse, _ origin: String?) -> ChannelResponse {
+    let id = runner.journal.text(ofID: runner.journal.nextID())
+    return ChannelResponse(response: response, fields: AnswerFields(origin: origin, requestID: id))
+  }
+
+  private func refused(_ request: HTTPRequest, _ method: ServerMethod) -> RefusedRequest {
+    RefusedRequest(journal: runner.journal, connection: request.connection, method: method)
+  }
+}
+
+/// Waits for the end of a back channel.
+private final class BackChannelReceiver: HTTPBodyReceiver {
+  private let channel: ServedChannel
+  private let request: UInt64
+
+  init(_ channel: ServedChannel, request: UInt64) {
+    self.channel = channel
+    self.request = request
+  }
+
+  func receive(_ bytes: ArraySlice<UInt8>) {}
+  func finish() {}
+  func cancel() { channel.lose(request: request) }
+}
+
+/// A request of WebChannel with a body.
+protocol ChannelExchange: Sendable {
+  /// Takes the body, on the loop or on a thread of the pool.
+  func take(_ body: [UInt8])
+  /// Answers a request whose body exceeds a limit.
+  func refuse(_ error: RemoteError)
+  /// The client is gone before the answer.
+  func cancel()
+}
+
+/// Collects the body of a POST.
+final class ChannelBodyReceiver: HTTPBodyReceiver {
+  /// Longer bodies are not read on the loop.
+  private static let shortBytesMax = 16 * 1024
+
+  private let response: HTTPResponse
+  private let body: Locked<HeldBody>
+  private let exchange: any ChannelExchange
+
+  init(_ response: HTTPResponse, bytesMax: Int, _ exchange: any ChannelExchange) {
+    self.response = response
+    self.exchange = exchange
+    body = Locked(HeldBody(of: response.budget, bytesMax: bytesMax))
+  }
+
+  func receive(_ bytes: ArraySlice<UInt8>) {
+    guard let excess = body.withLock({ $0.add(bytes) }) else { return }
+    response.refused(excess.refusal, detail: excess.error.message)
+    exchange.refuse(excess.error)
+  }
+
+  func finish() {
+    guard let bytes = body.withLock({ $0.take() }) else { return }
+    guard bytes.count > Self.shortBytesMax else { return exchange.take(bytes) }
+    response.queue.add { [exchange] in exchange.take(bytes) }
+  }
+
+  func cancel() {
+    body.withLock { $0.drop() }
+    exchange.cancel()
+  }
+}

@@ -1,0 +1,90 @@
+// All open sessions of a server.
+
+internal import ByteStore
+internal import FirestoreService
+internal import HTTPTransport
+internal import Synchronization
+
+/// The sessions by their ids. Usable from any thread.
+final class ChannelSessions: Sendable {
+  private struct State {
+    var channels: [ChannelID: ServedChannel] = [:]
+    var byConnection: [UInt64: Int] = [:]
+    /// Sessions that are being opened or are open.
+    var count = 0
+  }
+
+  private let limits: ChannelLimits
+  private let state = Locked(State())
+  private let lastRequest = Atomic<UInt64>(0)
+
+  init(_ limits: ChannelLimits) { self.limits = limits }
+
+  var count: Int { state.withLock { $0.count } }
+
+  /// A number for a request that no other one has.
+  func nextRequest() -> UInt64 { lastRequest.wrappingAdd(1, ordering: .relaxed).newValue }
+
+  /// Counts a session that is about to be opened, unless there are too many. The connection is nil if many
+  /// clients may share it.
+  func admit(_ connection: UInt64?) -> ServerRefusal? {
+    state.withLock { state in
+      guard state.count < limits.channelsMax else { return .channels }
+      if let connection {
+        let ofConnection = state.byConnection[connection, default: 0]
+        guard ofConnection < limits.channelsPerConnectionMax else { return .connectionChannels }
+        state.byConnection[connection] = ofConnection + 1
+      }
+      state.count += 1
+      return nil
+    }
+  }
+
+  /// Adds a session that was admitted.
+  func add(_ channel: ServedChannel) { state.withLock { $0.channels[channel.id] = channel } }
+
+  /// Releases the place of a session.
+  func remove(_ channel: ServedChannel) {
+    let removed = state.withLock { state in
+      state.count -= 1
+      if let connection = channel.metadata.connection, let count = state.byConnection[connection] {
+        state.byConnection[connection] = count == 1 ? nil : count - 1
+      }
+      return state.channels.removeValue(forKey: channel.id)
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// The session of a method with an id.
+  func find(_ id: ChannelID, _ method: ServerMethod) -> ServedChannel? {
+    let channel = state.withLock { $0.channels[id] }
+    return channel?.method == method ? channel : nil
+  }
+}
+
+/// Everything that the sessions of a server share.
+struct ChannelSurroundings: Sendable {
+  let runner: CallRunner
+  let channels: ChannelSessions
+  private let options: ChannelOptions
+
+  init(_ runner: CallRunner, _ options: ChannelOptions) {
+    self.runner = runner
+    self.options = options
+    channels = ChannelSessions(options.limits)
+  }
+
+  var limits: ChannelLimits { options.limits }
+  var now: UInt64 { options.clock.now() }
+
+  /// A new id, for a session or for its client.
+  func makeID() -> ChannelID { ChannelID(options.random) }
+}
+
+/// A session that is about to be opened.
+struct ChannelOpening: Sendable {
+  let method: ServerMethod
+  let form: FormBody
+  let metadata: CallMetadata
+  let connection: ConnectionInfo
+}
