@@ -3,15 +3,18 @@
 
 internal import Synchronization
 
-/// A number of bytes that many holders share. Usable from any thread.
+/// A number of bytes that many holders share. Small holders may have a quarter more, so that those who send or
+/// ask for much cannot exclude all others. Usable from any thread.
 package final class HeldMemory: Sendable {
   private let bytesMax: Int
+  private let smallBytesMax: Int
   /// The budget of the whole server, of which this one is a part.
   private let whole: HeldMemory?
   private let used = Atomic<Int>(0)
 
   package init(bytesMax: Int, within whole: HeldMemory? = nil) {
     self.bytesMax = bytesMax
+    smallBytesMax = bytesMax == .max ? .max : bytesMax + bytesMax / 4
     self.whole = whole
   }
 
@@ -25,10 +28,10 @@ package final class HeldMemory: Sendable {
   package var usedBytes: Int { used.load(ordering: .relaxed) }
 
   /// Takes bytes. Returns false, and takes none, if there are not enough.
-  func take(_ byteCount: Int) -> Bool {
-    guard whole?.take(byteCount) ?? true else { return false }
+  func take(_ byteCount: Int, isSmall: Bool) -> Bool {
+    guard whole?.take(byteCount, isSmall: isSmall) ?? true else { return false }
     let (_, now) = used.add(byteCount, ordering: .relaxed)
-    guard now > bytesMax else { return true }
+    guard now > (isSmall ? smallBytesMax : bytesMax) else { return true }
     give(byteCount)
     return false
   }
@@ -44,6 +47,8 @@ package final class HeldMemory: Sendable {
 package final class HeldMemoryShare: Sendable {
   /// The budget is charged in steps, so that small requests do not touch it.
   static let stepBytes = 4 * 1024
+  /// A holder of this many bytes is not small.
+  private static let largeBytes = 64 * 1024
 
   private let budget: HeldMemory
   private let held = Atomic<Int>(0)
@@ -58,7 +63,7 @@ package final class HeldMemoryShare: Sendable {
     let before = held.load(ordering: .relaxed)
     guard wanted != before else { return true }
     if wanted > before {
-      guard budget.take(wanted - before) else { return false }
+      guard budget.take(wanted - before, isSmall: wanted < Self.largeBytes) else { return false }
     } else {
       budget.give(before - wanted)
     }
