@@ -12,13 +12,18 @@ package struct FirestoreClient: Sendable {
   package let database: DatabaseName
   package let connection: GRPCClient
 
-  /// Connects to a server of this machine. `token` is the bearer token of all calls.
-  package init(port: Int, database: DatabaseName, token: String? = "owner") throws {
+  /// Connects to a server of this machine. `token` is the bearer token of all calls. `makeCipher` makes the
+  /// encryption; nil if there is none.
+  package init(
+    port: Int, database: DatabaseName, token: String? = "owner",
+    makeCipher: (@Sendable () throws -> any ConnectionCipher)? = nil
+  ) throws {
     self.database = database
     var metadata = [(name: "google-cloud-resource-prefix", value: database.text)]
     if let token { metadata.append((name: "authorization", value: "Bearer \(token)")) }
     var options = GRPCClientOptions(metadata: metadata)
     options.secondsMax = 20
+    options.makeCipher = makeCipher
     connection = try GRPCClient(port: port, options: options)
   }
 

@@ -24,7 +24,7 @@ enum ServeCampaign: Campaign {
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     #if Server
-    guard let program = program(options) else {
+    guard let program = ServedProgram.program(options) else {
       complain("SKIPPED: no server is killed, because there is no program `dugout` (--program PATH)")
       return CampaignResult(run: 0, failed: 0)
     }
@@ -39,13 +39,4 @@ enum ServeCampaign: Campaign {
     return CampaignResult(run: 0, failed: 0)
     #endif
   }
-
-  #if Server
-  /// The program that was built together with this one, unless an option names another one.
-  private static func program(_ options: CampaignOptions) -> URL? {
-    let standard = Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent("dugout")
-    let chosen = options.texts["--program"].map { URL(fileURLWithPath: $0) } ?? standard
-    return chosen.flatMap { FileManager.default.isExecutableFile(atPath: $0.path) ? $0 : nil }
-  }
-  #endif
 }

@@ -7,20 +7,33 @@ final class ServedProgram {
   /// The file that the program writes when it listens.
   struct Ready: Decodable {
     var port: Int
+    var adminPort: Int?
     var pid: Int32
   }
 
   struct Failure: Error, CustomStringConvertible { let description: String }
 
+  /// The program that was built together with this one, unless an option names another one.
+  static func program(_ options: CampaignOptions) -> URL? {
+    let standard = Bundle.main.executableURL?.deletingLastPathComponent().appendingPathComponent("dugout")
+    let chosen = options.texts["--program"].map { URL(fileURLWithPath: $0) } ?? standard
+    return chosen.flatMap { FileManager.default.isExecutableFile(atPath: $0.path) ? $0 : nil }
+  }
+
   private let program: URL
   private let folder: URL
+  private let options: [String]
+  private let descriptorsMax: Int?
   private var process: Process?
   /// Chosen by the system at the first start, and kept, so that clients can come again by themselves.
   private var port = 0
 
-  init(program: URL, folder: URL) {
+  /// `options` are further options of `dugout serve`. `descriptorsMax` limits the files of the process.
+  init(program: URL, folder: URL, options: [String] = [], descriptorsMax: Int? = nil) {
     self.program = program
     self.folder = folder
+    self.options = options
+    self.descriptorsMax = descriptorsMax
   }
 
   deinit { kill() }
@@ -35,9 +48,14 @@ final class ServedProgram {
     let output = try FileHandle(forWritingTo: outputFile)
     let process = Process()
     process.executableURL = program
-    process.arguments = [
-      "serve", directory.path, "--emulator", "--port", "\(port)", "--ready-file", readyFile.path,
-    ]
+    process.arguments =
+      ["serve", directory.path, "--emulator", "--port", "\(port)", "--ready-file", readyFile.path] + options
+    if let descriptorsMax {
+      // `prlimit` becomes the program, so the process is the same.
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/prlimit")
+      process.arguments =
+        ["--nofile=\(descriptorsMax):\(descriptorsMax)", program.path] + (process.arguments ?? [])
+    }
     process.standardOutput = output
     process.standardError = output
     try process.runWithoutBlockedSignals()

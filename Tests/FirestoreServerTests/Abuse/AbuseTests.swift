@@ -1,0 +1,84 @@
+// Each kind of attack on a whole server with sockets: what it is refused for, and that others are served.
+
+import ByteStore
+import DocumentStore
+import Foundation
+import Harness
+import ServerHarness
+import Testing
+
+@testable import FirestoreServer
+
+#if Server && TLS
+@Suite(.serialized, .timeLimit(.minutes(2))) struct AbuseTests {
+  private static let certificates = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Fixtures/TLS").path
+  /// Those that take more than ten seconds, or hundreds of megabytes, are for the campaign.
+  private static let kinds = AttackKind.allCases.filter {
+    !$0.isSlow && $0 != .heldMessages && $0 != .unreadMany
+  }
+
+  private func attacked(
+    isEncrypted: Bool, _ body: @escaping @Sendable (AbuseTarget) async throws -> Void
+  ) async throws {
+    var configuration = ServerConfiguration()
+    configuration.isEmulator = true
+    configuration.port = 0
+    configuration.adminPort = 0
+    if isEncrypted {
+      configuration.tls = TLSFiles(
+        certificate: Self.certificates + "/server.pem", key: Self.certificates + "/server-key.pem")
+    }
+    let store = try DocumentStore.openInMemory()
+    let server = try FirestoreServer(
+      store: store, database: "projects/demo-abuse/databases/(default)", configuration: configuration)
+    let (addresses, continuation) = AsyncStream.makeStream(of: ServerAddresses.self)
+    let running = Task { try await server.run { continuation.yield($0) } }
+    var iterator = addresses.makeAsyncIterator()
+    let ready = try #require(await iterator.next())
+    let target = AbuseTarget(
+      port: ready.port, adminPort: try #require(ready.adminPort),
+      trustedFile: isEncrypted ? Self.certificates + "/root.pem" : nil, process: getpid())
+    do { try await body(target) } catch {
+      running.cancel()
+      throw error
+    }
+    running.cancel()
+    try await running.value
+  }
+
+  @Test(arguments: [false, true]) func attacksAreRefusedForTheirReasonAndOthersAreServed(isEncrypted: Bool)
+    async throws
+  {
+    try await attacked(isEncrypted: isEncrypted) { target in
+      try await AbuseRun.prepare(target)
+      let clients = try MeasuredClients(target, count: 1)
+      for kind in Self.kinds where kind.isPossible(isEncrypted: isEncrypted) {
+        let before = AbuseTarget.refusals(try #require(target.metrics()))
+        // Some attacks choose their way at random.
+        for seed in 0..<3 as Range<UInt64> {
+          await Self.onThread { AttackThreads.attackOnce(kind, on: target, seed: seed) }
+        }
+        let after = AbuseTarget.refusals(try #require(target.metrics()))
+        let grown = Set(after.filter { $0.value > before[$0.key, default: 0] }.keys)
+        #expect(kind.refusals.isEmpty || !kind.refusals.isDisjoint(with: grown), "\(kind): \(grown)")
+        #expect(grown.subtracting(kind.refusals.union(kind.possibleRefusals)).isEmpty, "\(kind): \(grown)")
+        #expect(clients.violation == nil, "\(kind)")
+      }
+      try await clients.finish()
+      #expect(clients.violation == nil)
+      #expect(clients.takeSamples().count > 0)
+    }
+  }
+
+  /// Attacks block, so they do not run on the threads of tasks.
+  private static func onThread(_ body: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+      Foundation.Thread.detachNewThread {
+        body()
+        continuation.resume()
+      }
+    }
+  }
+}
+#endif
