@@ -3,8 +3,8 @@
 
 internal import Synchronization
 
-/// A number of bytes that many holders share. Small holders may have a quarter more, so that those who send or
-/// ask for much cannot exclude all others. Usable from any thread.
+/// A number of bytes that many holders share. Small holders may have a quarter more, so that those who send
+/// or ask for much cannot exclude all others. Usable from any thread.
 package final class HeldMemory: Sendable {
   private let bytesMax: Int
   private let smallBytesMax: Int
