@@ -2,7 +2,7 @@
 
 import ByteStore
 
-final class HistoryLog: Sendable {
+package final class HistoryLog: Sendable {
   private static let linesMax = 4000
   private static let shownMax = 200
 
@@ -15,9 +15,11 @@ final class HistoryLog: Sendable {
 
   private let state = Locked(State())
 
+  package init() {}
+
   private static let columnsMax = 400
 
-  func note(_ text: String) {
+  package func note(_ text: String) {
     // Some names contain a zero byte.
     let printable = text.split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0")
     let line = printable.prefix(Self.columnsMax) + (printable.count > Self.columnsMax ? "…" : "")
@@ -33,7 +35,7 @@ final class HistoryLog: Sendable {
   var fingerprint: UInt64 { state.withLock { $0.fingerprint } }
 
   /// The last lines, numbered from the start of the history.
-  var text: String {
+  package var text: String {
     state.withLock { state in
       let shown = state.lines.suffix(Self.shownMax)
       let first = state.dropped + state.lines.count - shown.count

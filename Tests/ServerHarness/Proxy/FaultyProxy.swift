@@ -30,6 +30,9 @@ package final class FaultyProxy {
 
   package var port: Int { listener.port }
 
+  /// Called with a line for each request.
+  package var onEvent: ((String) -> Void)?
+
   /// Whether all repeated requests have their answers.
   package var hasSentDuplicates: Bool { exchanges.isEmpty && waitingDuplicates == 0 }
   private var waitingDuplicates = 0

@@ -41,6 +41,7 @@ final class ProxyConnection {
     let next = waiting.removeFirst()
     request = next
     plan = proxy.faults.plan(for: next)
+    proxy.onEvent?("\(next.summary): \(plan.summary)")
     (answerCount, body, held, isHolding, isComplete) = (0, [], [], false, false)
     if let time = plan.duplicateAfter { proxy.duplicate(next, after: time) }
     if let time = plan.cutAfter {

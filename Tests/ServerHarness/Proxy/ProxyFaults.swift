@@ -22,6 +22,20 @@ struct ProxyPlan {
   /// Whether the answer reaches the client in small pieces.
   var trickles = false
   var closing = PolledSocket.Closing.finish
+
+  /// The faults in short, for the record of a history.
+  var summary: String {
+    var parts: [String] = []
+    if delay > 0 { parts.append("delay \(delay) ms") }
+    if let cutRequestAfter { parts.append("cut after \(cutRequestAfter) B of the request") }
+    if let (count, time) = stallRequest { parts.append("stall after \(count) B of the request, \(time) ms") }
+    if let duplicateAfter { parts.append("repeat after \(duplicateAfter) ms") }
+    if let cutAnswerAfter { parts.append("cut after \(cutAnswerAfter) B of the answer") }
+    if let cutAfter { parts.append("cut after \(cutAfter) ms") }
+    if let (count, time) = stallAnswer { parts.append("stall after \(count) B of the answer, \(time) ms") }
+    if trickles { parts.append("small pieces") }
+    return parts.isEmpty ? "passes" : parts.joined(separator: ", ")
+  }
 }
 
 /// Chooses the treatment of requests by a seed.

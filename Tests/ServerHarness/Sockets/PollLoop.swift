@@ -33,9 +33,9 @@ package final class PollLoop {
   }
 
   /// Runs until the condition holds. Returns false if it does not in time.
-  package func run(seconds: Double, until isDone: () -> Bool) -> Bool {
+  package func run(seconds: Double, until isDone: () throws -> Bool) rethrows -> Bool {
     let end = Self.now + UInt64(seconds * 1e9)
-    while !isDone() {
+    while try !isDone() {
       let now = Self.now
       guard now < end else { return false }
       let next = timers.reduce(end) { $1.block == nil ? $0 : min($0, $1.end) }

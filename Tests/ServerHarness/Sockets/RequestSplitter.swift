@@ -7,6 +7,15 @@ struct SplitRequest {
   let method: String
   let target: String
   let bytes: [UInt8]
+
+  /// The request in short, for the record of a history.
+  var summary: String {
+    let parameters = target.split(separator: "?").last ?? ""
+    let shown = parameters.split(separator: "&").filter { part in
+      ["SID=", "RID=", "AID=", "CI=", "TYPE="].contains { part.hasPrefix($0) }
+    }
+    return "\(method) \(shown.joined(separator: " ")), \(bytes.count) B"
+  }
 }
 
 /// Splits the bytes of a client of the test into requests. Their bodies have a `Content-Length`.

@@ -14,12 +14,18 @@ package import Harness
 package final class ChannelWriter {
   /// The way in which the session ends.
   package enum Ending: CaseIterable, Sendable {
-    case terminates, closes, fails, isAbandoned
+    case terminates, closes, fails
+    /// The client disappears, without or with writes that have no answer.
+    case isAbandoned, isAbandonedEarly
+
+    var isSilent: Bool { self == .isAbandoned || self == .isAbandonedEarly }
   }
 
   private static let windowMax = 3
   /// Characters that JSON escapes, and those whose length in UTF-16 and in UTF-8 differ.
   private static let text = #"\"é😀 \\ \u2028 ß\n漢字 \ud83d\ude00"#
+
+  private static let storedText = "\"é😀 \\ \u{2028} ß\n漢字 😀"
 
   package let client: WebChannelClient
   private let database: DatabaseName
@@ -55,7 +61,13 @@ package final class ChannelWriter {
   package var isOver: Bool {
     guard violation == nil else { return true }
     guard client.end != nil else { return false }
-    return ending == .isAbandoned || client.isTerminationAnswered
+    return ending.isSilent || client.isTerminationAnswered
+  }
+
+  /// The state in short, for the report of a failure.
+  var summary: String {
+    "\(name) in \(client.session ?? "no session"): \(acknowledged) of \(sent) of \(writes) writes, \(ending), "
+      + "\(hasHandshake ? "begun" : "not begun")"
   }
 
   // MARK: Messages
@@ -76,7 +88,7 @@ package final class ChannelWriter {
       hasHandshake = true
       guard response.writeResults.isEmpty else { return fail("the first answer has results") }
     } else if response.writeResults.isEmpty, hasEnded, ending == .closes {
-      // The answer to the request that ends the stream.
+      // A server may answer the request that ends the stream.
       lastResponses += 1
       if lastResponses > 1 { fail("the end of the stream is answered twice") }
       return
@@ -99,6 +111,7 @@ package final class ChannelWriter {
       sent += 1
       client.send(Array(request([setting(sent), increment]).utf8))
     }
+    if ending == .isAbandonedEarly, acknowledged > writes / 2 { return client.abandon() }
     if acknowledged == writes, !hasEnded { finish() }
   }
 
@@ -106,7 +119,7 @@ package final class ChannelWriter {
     hasEnded = true
     switch ending {
     case .terminates: client.terminate()
-    case .isAbandoned: client.abandon()
+    case .isAbandoned, .isAbandonedEarly: client.abandon()
     case .closes: client.send(Array(request([]).utf8))
     case .fails:
       let nothing = "\(database.documentsName)/\(collection)/nothing"
@@ -138,8 +151,8 @@ package final class ChannelWriter {
   private func end(_ end: ChannelClientEnd) {
     let isExpected =
       switch end {
-      case .terminated: ending == .terminates || ending == .isAbandoned
-      case .closed: ending == .closes && hasEnded && lastResponses == 1
+      case .terminated: ending == .terminates || ending.isSilent
+      case .closed: ending == .closes && hasEnded
       case .error(let status, _): ending == .fails && hasEnded && status == "NOT_FOUND"
       case .refused, .unreachable, .violation: false
       }
@@ -157,13 +170,21 @@ package final class ChannelWriter {
     guard isOver else {
       throw Violation("writer \(name) is not at its end: \(acknowledged) of \(sent) writes are acknowledged")
     }
-    let numbers = Dictionary(uniqueKeysWithValues: documents.map { ($0.path.id, $0.number ?? -1) })
-    for number in 1..<sent + 1 where numbers["\(name)-\(number)"] != number {
-      throw Violation("write \(number) of \(sent) of writer \(name) is lost")
-    }
-    guard numbers[name, default: 0] == sent else {
+    let own = documents.filter { $0.path.id == name || $0.path.id.hasPrefix("\(name)-") }
+    let numbers = Dictionary(uniqueKeysWithValues: own.map { ($0.path.id, $0.number ?? -1) })
+    let counter = numbers[name, default: 0]
+    // A client that disappears does not know which of its last writes have arrived.
+    let range = ending == .isAbandonedEarly ? acknowledged...sent : sent...sent
+    guard range.contains(counter), own.count == counter + (counter > 0 ? 1 : 0) else {
       throw Violation(
-        "writer \(name) has sent \(sent) writes, and its counter is \(numbers[name, default: 0])")
+        "writer \(name) has sent \(sent) writes, of which \(acknowledged) are acknowledged, its counter is "
+          + "\(counter), and it has \(own.count) documents")
+    }
+    for number in 1..<counter + 1 where numbers["\(name)-\(number)"] != number {
+      throw Violation("write \(number) of \(sent) of writer \(name) is lost, and its counter is \(counter)")
+    }
+    for document in own where document.path.id != name && document.fields["t"] != .string(Self.storedText) {
+      throw Violation("\(document.path) has another text: \(document.fields)")
     }
   }
 }

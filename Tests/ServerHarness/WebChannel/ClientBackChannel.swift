@@ -11,6 +11,9 @@ final class ClientBackChannel {
   private var status = 0
   private var refusal: [UInt8] = []
   private var expectedID = 0
+  /// The array from which the client asks again. Requests acknowledge no more until the server has begun to
+  /// answer, because they may overtake this one.
+  private(set) var repeatedFrom: Int?
   private var attempts = 0
   private var hasBytes = false
   private var isClosed = false
@@ -38,6 +41,7 @@ final class ClientBackChannel {
     let unacknowledged = client.lastID - max(0, client.acknowledgedID)
     let back = unacknowledged > 0 && client.random.oneIn(4) ? client.random.below(unacknowledged + 1) : 0
     let first = client.lastID - back
+    repeatedFrom = back > 0 ? first : nil
     expectedID = first + 1
     var parameters = [
       ("SID", session), ("RID", "rpc"), ("AID", client.acknowledge(first)), ("CI", polls ? "1" : "0"),
@@ -79,7 +83,7 @@ final class ClientBackChannel {
 
   private func take(_ bytes: [UInt8]) {
     guard status == 200 else { return refusal += bytes }
-    (hasBytes, attempts) = (true, 0)
+    (hasBytes, attempts, repeatedFrom) = (true, 0, nil)
     stopWatching()
     do throws(Violation) {
       for frame in try reader.take(bytes) {

@@ -22,6 +22,8 @@ final class ClientForwardChannel {
   private var timer: PollLoop.Timer?
   private var isClosed = false
   private var status = 0
+  /// The array that the request acknowledges.
+  private var acknowledged = 0
   private var body: [UInt8] = []
 
   init(_ connection: ChannelConnection) { self.connection = connection }
@@ -72,8 +74,9 @@ final class ClientForwardChannel {
         ("RID", "\(request.number)"), ("CVER", "22"), ("X-HTTP-Session-Id", "gsessionid"),
       ])
     }
+    acknowledged = client.acknowledgeableID
     return client.target([
-      ("SID", session), ("RID", "\(request.number)"), ("AID", client.acknowledge(client.lastID)),
+      ("SID", session), ("RID", "\(request.number)"), ("AID", client.acknowledge(acknowledged)),
     ])
   }
 
@@ -114,7 +117,8 @@ final class ClientForwardChannel {
       request = nil
       guard client.session != nil else { return try client.opened(try ChannelArray.all(in: frames[0])) }
       let (hasBackChannel, lastID, _) = try ChannelArray.status(in: frames[0])
-      try client.noteStatus(hasBackChannel: hasBackChannel, lastID: lastID)
+      try client.noteStatus(
+        hasBackChannel: hasBackChannel, lastID: lastID, acknowledged: acknowledged)
       begin()
     } catch {
       client.fail(error)

@@ -15,6 +15,8 @@ import Harness
 package final class WebChannelClient {
   private enum State: Equatable { case opening, open, ended }
 
+  private static let keptMax = 2000
+
   let loop: PollLoop
   let options: ChannelClientOptions
   private let port: Int
@@ -30,13 +32,15 @@ package final class WebChannelClient {
   private(set) var acknowledgedID = -1
   /// The number of the last array.
   private(set) var lastID = -1
-  /// Arrays that the server may send again.
+  /// The last arrays. The server may send them again, until it knows that they have arrived.
   private var kept: [Int: ChannelArray] = [:]
   private var termination: ChannelConnection?
   private var nextRequest: Int
   /// Called with each message of the service.
   package var onMessage: (([UInt8]) -> Void)?
   package var onEnd: ((ChannelClientEnd) -> Void)?
+  /// Called with a line for each array and each end.
+  package var onEvent: ((String) -> Void)?
   /// Whether the server has confirmed the end of the session.
   package private(set) var isTerminationAnswered = false
 
@@ -126,10 +130,12 @@ package final class WebChannelClient {
     return "/google.firestore.v1.Firestore/\(options.method)/channel?\(query)"
   }
 
+  /// The number of the last array that a forward request can acknowledge.
+  var acknowledgeableID: Int { back.repeatedFrom ?? lastID }
+
   /// The value of AID of a request, which acknowledges all arrays up to it.
   func acknowledge(_ id: Int) -> String {
     acknowledgedID = max(acknowledgedID, id)
-    kept = kept.filter { $0.key > acknowledgedID }
     return "\(id)"
   }
 
@@ -150,9 +156,6 @@ package final class WebChannelClient {
   /// Takes an array of a back channel. Arrays that have been here before are skipped.
   func take(_ array: ChannelArray) throws(Violation) {
     guard array.id > lastID else {
-      guard array.id > acknowledgedID else {
-        throw Violation("array \(array.id) comes again, although \(acknowledgedID) is acknowledged")
-      }
       guard kept[array.id] == array else {
         throw Violation("array \(array.id) comes again with another content")
       }
@@ -162,7 +165,10 @@ package final class WebChannelClient {
     guard array.id == lastID + 1 else { throw Violation("array \(array.id) follows \(lastID)") }
     lastID = array.id
     kept[array.id] = array
+    kept[array.id - Self.keptMax] = nil
     counts.arrays += 1
+    onEvent?(
+      "\(options.method) \(session ?? "") has array \(array.id)\(array.content == .noop ? ", noop" : "")")
     switch array.content {
     case .session: throw Violation("a second array has a session")
     case .noop: counts.noops += 1
@@ -176,10 +182,10 @@ package final class WebChannelClient {
   var isOver: Bool { state == .ended }
   var hasBackChannel: Bool { back.isBusy }
 
-  /// The server says what it has sent.
-  func noteStatus(hasBackChannel: Bool, lastID: Int) throws(Violation) {
-    guard lastID >= self.acknowledgedID else {
-      throw Violation("the server has sent \(lastID) arrays, and \(acknowledgedID) are acknowledged")
+  /// The server says what it has sent when it answered a request that acknowledged an array.
+  func noteStatus(hasBackChannel: Bool, lastID: Int, acknowledged: Int) throws(Violation) {
+    guard lastID >= acknowledged else {
+      throw Violation("the server has sent \(lastID) arrays, and \(acknowledged) were acknowledged")
     }
     if !hasBackChannel { back.noteMissing() }
     if lastID > self.lastID { back.noteUnread(lastID) }
@@ -203,6 +209,7 @@ package final class WebChannelClient {
     guard state != .ended else { return }
     state = .ended
     self.end = end
+    onEvent?("\(options.method) \(session ?? ""): \(end)")
     forward.close()
     back.close()
     let handler = onEnd
