@@ -90,12 +90,13 @@ final class Connection: EventReceiver {
 
   func ready(canRead: Bool, canWrite: Bool, hasFailed: Bool) {
     if canWrite { flush() }
-    if canRead || hasFailed { read() }
+    // The flush closes a broken connection. Its descriptor can already be that of another one.
+    if canRead || hasFailed, !isClosed { read() }
   }
 
   func turnEnded() {
     isInTurn = false
-    flush()
+    if !isClosed { flush() }
   }
 
   func tick(now: UInt64) {
@@ -333,6 +334,8 @@ final class Connection: EventReceiver {
 
   // MARK: - The end
 
+  private var isClosed: Bool { if case .closed = phase { true } else { false } }
+
   /// Closes the server's side, and drops what the client still sends.
   private func end() {
     session?.close()
@@ -351,7 +354,7 @@ final class Connection: EventReceiver {
   }
 
   private func close() {
-    if case .closed = phase { return }
+    guard !isClosed else { return }
     let session = session
     phase = .closed
     session?.close()
