@@ -35,6 +35,34 @@ import Testing
     #expect(client.isClosedByServer && server.observer.refusals == [.unread: 1])
   }
 
+  @Test func aListenerWithoutDescriptorsWaits() throws {
+    let server = try SteppedServer(plan(answerBytes: 10))
+    server.run()
+    server.network.faults.scarce = 0..<2_000_000_000
+    let client = try #require(server.network.connect(from: "10.0.0.1"))
+    server.run()
+    #expect(server.observer.refusals == [.descriptors: 1] && !server.network.queues[0].isReady)
+    // It looks again ten times a second.
+    for _ in 0..<25 {
+      server.network.advance(100_000_000)
+      server.run()
+    }
+    #expect((15...21).contains(server.observer.refusals[.descriptors] ?? 0))
+    server.send(client)
+    server.run()
+    #expect(client.sentCount > 0)
+  }
+
+  @Test func withASpareDescriptorAConnectionIsRefusedAtOnce() throws {
+    let server = try SteppedServer(plan(answerBytes: 10))
+    server.run()
+    server.network.faults.descriptorsMax = 2
+    let clients = try (1...3).map { try #require(server.network.connect(from: "10.0.0.\($0)")) }
+    server.run()
+    #expect(clients.allSatisfy { $0.isClosedByServer })
+    #expect(server.observer.refusals == [.descriptors: 3])
+  }
+
   private func plan(answerBytes: Int) -> RequestPlan {
     RequestPlan(id: 1, answer: .atFinish, answerBytes: answerBytes, pieceBytes: answerBytes, bodyBytes: 0)
   }
