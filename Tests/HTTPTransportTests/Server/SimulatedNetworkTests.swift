@@ -63,6 +63,32 @@ import Testing
     #expect(server.observer.refusals == [.descriptors: 3])
   }
 
+  @Test func aDrainBeginsNoRequestThatItsGoAwayExcludes() throws {
+    let server = try SteppedServer(plan(answerBytes: 30_000))
+    let client = try #require(server.network.connect(from: "10.0.0.1"))
+    var writer = FrameWriter.opened()
+    writer.request(1, path: "/plan/1")
+    _ = client.clientSend(writer.bytes[...])
+    server.run()
+    server.deliverAll(client)
+    server.run()
+    // The client does not read, so the end of the requests cannot be sent yet.
+    server.server.beginDrain()
+    server.run()
+    var second = FrameWriter()
+    second.request(3, path: "/plan/2")
+    _ = client.clientSend(second.bytes[...])
+    server.deliverAll(client)
+    server.run()
+    #expect(server.handler.records.keys.sorted() == [1])
+    var answers = HTTP2Answers()
+    answers.expect(plan(answerBytes: 30_000))
+    answers.expect(RequestPlan(id: 2, answer: .atFinish, answerBytes: 1, pieceBytes: 1, bodyBytes: 0))
+    server.read(client, &answers)
+    #expect(answers.answered == [1] && answers.unbegunRequests == [2])
+    #expect(client.toClient.isEnded && server.network.violation == nil)
+  }
+
   private func plan(answerBytes: Int) -> RequestPlan {
     RequestPlan(id: 1, answer: .atFinish, answerBytes: answerBytes, pieceBytes: answerBytes, bodyBytes: 0)
   }

@@ -27,7 +27,8 @@ package final class HTTP2Session: ConnectionSession {
   private var streams: [Int32: HTTP2Stream] = [:]
   /// Streams whose response was begun in this turn, and may get its end in it.
   private var begun: [HTTP2Stream] = []
-  private var isDraining = false
+  /// The last request that is answered in a drain. Nil before the drain.
+  private var lastStream: Int32?
   private var isClosed = false
   /// Whether the session itself has ended the connection for a reason.
   private var isEnding = false
@@ -116,7 +117,7 @@ package final class HTTP2Session: ConnectionSession {
   package var isFinished: Bool {
     unsafe isClosed
       || nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
-      || isDraining && streams.isEmpty && !hasOutput
+      || lastStream != nil && streams.isEmpty && !hasOutput
   }
 
   /// Whether bytes that arrive have no meaning any more.
@@ -127,11 +128,11 @@ package final class HTTP2Session: ConnectionSession {
   package var lastRequest: UInt64 { context.lastRequest }
 
   package func drain() {
-    guard !isDraining else { return }
-    isDraining = true
+    guard lastStream == nil else { return }
     let last = unsafe nghttp2_session_get_last_proc_stream_id(session)
     _ = unsafe nghttp2_submit_goaway(
       session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, NGHTTP2_NO_ERROR.rawValue, nil, 0)
+    lastStream = last
     context.wake()
   }
 
@@ -187,6 +188,13 @@ package final class HTTP2Session: ConnectionSession {
   // MARK: - Events of nghttp2
 
   func fieldsBegin(_ id: Int32) {
+    // While the end of the requests waits to be sent, nghttp2 still takes requests. The client is going to
+    // read that they were not begun, and may send them again elsewhere.
+    if let lastStream, id > lastStream {
+      _ = unsafe nghttp2_submit_rst_stream(
+        session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, NGHTTP2_REFUSED_STREAM.rawValue)
+      return
+    }
     let stream = HTTP2Stream(id, self)
     streams[id] = stream
     fieldsBegan = context.clock.now()
