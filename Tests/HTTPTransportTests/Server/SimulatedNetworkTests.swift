@@ -63,6 +63,19 @@ import Testing
     #expect(server.observer.refusals == [.descriptors: 3])
   }
 
+  @Test func aDrainClosesAConnectionThatHasSentAPartOfARequestLine() throws {
+    let server = try SteppedServer(plan(answerBytes: 10))
+    let client = try #require(server.network.connect(from: "10.0.0.1"))
+    // These bytes could also begin HTTP/2.
+    _ = client.clientSend(Array("P".utf8)[...])
+    server.run()
+    server.deliverAll(client)
+    server.run()
+    server.server.beginDrain()
+    server.run()
+    #expect(client.isClosedByServer)
+  }
+
   @Test func aDrainBeginsNoRequestThatItsGoAwayExcludes() throws {
     let server = try SteppedServer(plan(answerBytes: 30_000))
     let client = try #require(server.network.connect(from: "10.0.0.1"))

@@ -109,7 +109,9 @@ final class Connection: EventReceiver {
       return
     }
     if unsentCount == 0, hasPassed(1, since: lastProgress, at: now) { releaseBuffers() }
-    do throws(SessionError) { try session.tick(now: now) } catch { finish(session, error) }
+    do throws(SessionError) { try session.tick(now: now) } catch {
+      return finish(session, error)
+    }
     if session.openRequests > 0 { lastActivity = now }
     let lastUse = max(lastActivity, session.lastRequest)
     if session.openRequests == 0, !isDraining, hasPassed(server.limits.idleSeconds, since: lastUse, at: now) {
@@ -125,7 +127,7 @@ final class Connection: EventReceiver {
   /// Refuses new requests, and closes after those that are open.
   func drain() {
     switch phase {
-    case .opening(let bytes): if bytes.isEmpty { close() }
+    case .opening: close()
     case .open(let session):
       isDraining = true
       session.drain()
