@@ -63,7 +63,7 @@ struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
     Records.self, EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Hostile.self,
-    Authorities.self,
+    Authorities.self, Connections.self,
     Pending.self, Streams.self, Counters.self, Layers.self, Blobs.self, Upload.self, Copies.self,
     Fuzz.self, KillCampaign.self, Readers.self, Space.self, Memory.self, Borrowed.self, Shapes.self,
     Overload.self, Soak.self, ServeCampaign.self, AbuseCampaign.self, ChannelHistories.self,
