@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ConnectionCampaignTests {
   /// `DUGOUT_CONNECTION_HISTORIES` sets the number of histories, and `DUGOUT_SEED` the seed.
-  private static let histories = variable("DUGOUT_CONNECTION_HISTORIES").flatMap { Int($0) } ?? 200
+  private static let histories = variable("DUGOUT_CONNECTION_HISTORIES").flatMap { Int($0) } ?? 100
   private static let seed = variable("DUGOUT_SEED").flatMap { UInt64($0) } ?? 1
 
   private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

@@ -49,7 +49,7 @@ extension ConnectionHistory {
     }
     for (refusal, count) in observer.refusals { counts[Self.name(of: refusal), default: 0] += count }
     counts["cancelled"] = handler.records.values.count { $0.isCancelled }
-    counts["strangers"] = handler.strangers
+    counts["unplanned"] = handler.unplannedCount
     counts["drains"] = drainsEarly && drained != nil ? 1 : 0
     counts["steps"] = steps
     return counts

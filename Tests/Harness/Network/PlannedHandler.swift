@@ -37,7 +37,7 @@ final class PlannedHandler: HTTPHandler, @unchecked Sendable {
   /// Whether the server drains, so that no request may begin.
   var mustBeIdle = false
   /// Requests that no client has planned, made of bytes that were cut or changed.
-  private(set) var strangers = 0
+  private(set) var unplannedCount = 0
 
   init(_ network: SimulatedNetwork, limits: HTTPLimits) {
     self.network = network
@@ -52,9 +52,9 @@ final class PlannedHandler: HTTPHandler, @unchecked Sendable {
       network.violate("the request \(request.target) begins in a drain")
     }
     guard let id = RequestPlan.id(of: request.target), let plan = plans[id] else {
-      strangers += 1
+      unplannedCount += 1
       response.answer(404, HTTPFields(), body: Array("not planned".utf8))
-      return Stranger()
+      return UnplannedRequest()
     }
     network.note(.begin, -1, id)
     if records[id] != nil { network.violate("request \(id) begins twice") }
@@ -90,7 +90,7 @@ final class PlannedHandler: HTTPHandler, @unchecked Sendable {
     return nil
   }
 
-  private final class Stranger: HTTPBodyReceiver {
+  private final class UnplannedRequest: HTTPBodyReceiver {
     func receive(_ bytes: ArraySlice<UInt8>) {}
     func finish() {}
     func cancel() {}

@@ -30,7 +30,7 @@ struct SimulatedPipe {
 package final class SimulatedLink {
   enum Reset {
     case none
-    case onItsWay
+    case inFlight
     case arrived
   }
 
@@ -72,15 +72,15 @@ package final class SimulatedLink {
 
   func canDeliver(at now: UInt64) -> Bool {
     guard now >= heldUntil else { return false }
-    return resetOfServer == .onItsWay || resetOfClient == .onItsWay || toServer.canDeliver
+    return resetOfServer == .inFlight || resetOfClient == .inFlight || toServer.canDeliver
       || toClient.canDeliver
   }
 
   /// Delivers some bytes, an end or a reset.
   func deliver(_ random: inout SeededRandom) {
     var ways: [(inout SeededRandom) -> Void] = []
-    if resetOfServer == .onItsWay { ways.append(deliverResetOfServer) }
-    if resetOfClient == .onItsWay { ways.append(deliverResetOfClient) }
+    if resetOfServer == .inFlight { ways.append(deliverResetOfServer) }
+    if resetOfClient == .inFlight { ways.append(deliverResetOfClient) }
     if toServer.canDeliver { ways.append(deliverToServer) }
     if toClient.canDeliver { ways.append(deliverToClient) }
     guard !ways.isEmpty else { return }
@@ -89,7 +89,7 @@ package final class SimulatedLink {
 
   private func deliverToServer(_ random: inout SeededRandom) {
     guard !isClosedByServer, resetOfServer != .arrived else {
-      if !toServer.sending.isEmpty, resetOfClient == .none { resetOfClient = .onItsWay }
+      if !toServer.sending.isEmpty, resetOfClient == .none { resetOfClient = .inFlight }
       return drop(\.toServer)
     }
     Self.deliver(&toServer, &random)
@@ -97,7 +97,7 @@ package final class SimulatedLink {
 
   private func deliverToClient(_ random: inout SeededRandom) {
     guard !isClosedByClient, resetOfClient != .arrived else {
-      if !toClient.sending.isEmpty, resetOfServer == .none { resetOfServer = .onItsWay }
+      if !toClient.sending.isEmpty, resetOfServer == .none { resetOfServer = .inFlight }
       return drop(\.toClient)
     }
     Self.deliver(&toClient, &random)
@@ -161,7 +161,7 @@ package final class SimulatedLink {
     toServer.isEnded = true
     guard resets || !toClient.received.isEmpty else { return }
     if resets { toServer.sending.removeAll() }
-    if resetOfServer == .none { resetOfServer = .onItsWay }
+    if resetOfServer == .none { resetOfServer = .inFlight }
   }
 
   // MARK: The server's end
@@ -179,6 +179,6 @@ package final class SimulatedLink {
     toClient.isEnded = true
     guard !toServer.received.isEmpty, resetOfClient == .none, resetOfServer != .arrived else { return }
     toClient.sending.removeAll()
-    resetOfClient = .onItsWay
+    resetOfClient = .inFlight
   }
 }

@@ -116,7 +116,7 @@ package final class SimulatedNetwork: SocketSystem, @unchecked Sendable {
     if strikes(faults.refused) { throw failure(.accept, listener, EPROTO) }
     let link = backlog.remove(at: 0)
     if strikes(faults.aborted) {
-      link.resetOfClient = .onItsWay
+      link.resetOfClient = .inFlight
       throw failure(.accept, listener, ECONNABORTED)
     }
     let socket = open(.link(link))
@@ -202,7 +202,7 @@ package final class SimulatedNetwork: SocketSystem, @unchecked Sendable {
       link.serverClose()
     case .listener:
       progress += 1
-      for link in backlog { link.resetOfClient = .onItsWay }
+      for link in backlog { link.resetOfClient = .inFlight }
       backlog = []
     case .spare: break
     }
