@@ -21,28 +21,6 @@ import Testing
     return configuration
   }
 
-  /// Runs a server, passes its ports to `body`, and ends it.
-  private func running(
-    _ server: FirestoreServer, _ body: @escaping @Sendable (ServerAddresses) throws -> Void
-  ) async throws {
-    let ready = Locked<ServerAddresses?>(nil)
-    let task = Task {
-      try await server.run { addresses in
-        ready.withLock { $0 = addresses }
-        ready.wakeAll()
-      }
-    }
-    let result: Result<Void, any Error> = await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
-        let addresses = ready.withLock(when: { $0 != nil }) { $0 }
-        continuation.resume(returning: Result { try body(addresses!) })
-      }
-    }
-    task.cancel()
-    try await task.value
-    try result.get()
-  }
-
   @Test func answersUntilItsTaskIsCancelled() async throws {
     let store = try DocumentStore.openInMemory()
     let lines = LogLines()
@@ -50,7 +28,7 @@ import Testing
     configuration.log = ServerLog(format: .text, write: lines.append)
     let server = try FirestoreServer(
       store: store, database: TestServer.database, configuration: configuration)
-    try await running(server) { addresses throws in
+    try await server.whileRunning { addresses throws in
       #expect(try RawClient.send("GET", "/", to: addresses.port).hasSuffix("Ok\n"))
       #expect(try RawClient.send("PATCH", Self.document, "{}", to: addresses.port).hasPrefix("HTTP/1.1 200"))
       #expect(try RawClient.send("GET", "/", host: "evil.com", to: addresses.port).hasPrefix("HTTP/1.1 403"))
@@ -80,7 +58,7 @@ import Testing
     }
     let server = try FirestoreServer(
       store: try .openInMemory(), database: TestServer.database, configuration: configuration)
-    try await running(server) { addresses throws in
+    try await server.whileRunning { addresses throws in
       blocked.withLock(when: { $0 }) { _ in }
       #expect(try RawClient.send("PATCH", Self.document, "{}", to: addresses.port).hasPrefix("HTTP/1.1 200"))
       let adminPort = try #require(addresses.adminPort)
@@ -101,7 +79,7 @@ import Testing
   @Test func documentsOutliveTheServer() async throws {
     let directory = TemporaryDirectory()
     let first = try FirestoreServer(directory: directory.path, configuration: configuration)
-    try await running(first) { addresses throws in
+    try await first.whileRunning { addresses throws in
       let body = #"{"fields":{"n":{"integerValue":"7"}}}"#
       #expect(try RawClient.send("PATCH", Self.document, body, to: addresses.port).hasPrefix("HTTP/1.1 200"))
     }
@@ -109,7 +87,7 @@ import Testing
       try FirestoreServer.storePath(of: TestServer.database, in: directory.path) == directory.path
         + "/demo-shop/_default")
     let second = try FirestoreServer(directory: directory.path, configuration: configuration)
-    try await running(second) { addresses throws in
+    try await second.whileRunning { addresses throws in
       #expect(try RawClient.send("GET", Self.document, to: addresses.port).contains(#""integerValue":"7""#))
     }
   }
@@ -117,7 +95,7 @@ import Testing
   @Test func aPortInUseIsAnError() async throws {
     let server = try FirestoreServer(store: try .openInMemory(), configuration: configuration)
     let configuration = configuration
-    try await running(server) { addresses throws in
+    try await server.whileRunning { addresses throws in
       var taken = configuration
       taken.port = addresses.port
       let other = try FirestoreServer(store: try .openInMemory(), configuration: taken)
@@ -147,7 +125,7 @@ import Testing
     #expect(try !server.createDatabase("projects/my-project/databases/(default)"))
     #expect(throws: ServerError.self) { try server.createDatabase("projects/p/databases/(default)") }
     #expect(throws: ServerError.self) { try server.createDatabase("../../x") }
-    try await running(server) { addresses throws in
+    try await server.whileRunning { addresses throws in
       let path = "/v1/projects/my-project/databases/(default)/documents/rooms/a"
       let port = addresses.port
       #expect(try RawClient.send("PATCH", path, "{}", to: port).hasPrefix("HTTP/1.1 401"))

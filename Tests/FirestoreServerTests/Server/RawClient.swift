@@ -1,4 +1,4 @@
-// A client that sends one request over a socket, and reads to the end.
+// A client that sends requests over a socket.
 
 import Foundation
 
@@ -18,9 +18,25 @@ enum RawClient {
   }
 
   private static func exchange(_ request: [UInt8], _ port: Int) throws -> String {
-    let descriptor = socket(AF_INET, streamType, 0)
-    guard descriptor >= 0 else { throw Failure(text: "socket") }
-    defer { close(descriptor) }
+    let stream = try RawStream(to: port)
+    try stream.send(request)
+    while try stream.read() {}
+    return stream.text
+  }
+}
+
+/// A connection, and everything that was read from it.
+final class RawStream: @unchecked Sendable {
+  // Why `@unchecked Sendable` is correct: a test uses it on one thread at a time.
+  private let descriptor: Int32
+  private var answer: [UInt8] = []
+
+  init(to port: Int) throws {
+    descriptor = socket(AF_INET, Self.streamType, 0)
+    guard descriptor >= 0 else { throw RawClient.Failure(text: "socket") }
+    // A test that waits in vain fails.
+    var time = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = in_port_t(port).bigEndian
@@ -30,17 +46,32 @@ enum RawClient {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    guard connected == 0 else { throw Failure(text: "connect: \(errno)") }
+    guard connected == 0 else { throw RawClient.Failure(text: "connect: \(errno)") }
+  }
+
+  deinit { close(descriptor) }
+
+  var text: String { String(decoding: answer, as: UTF8.self) }
+
+  func send(_ request: [UInt8]) throws {
     guard Foundation.send(descriptor, request, request.count, 0) == request.count else {
-      throw Failure(text: "send: \(errno)")
+      throw RawClient.Failure(text: "send: \(errno)")
     }
-    var answer: [UInt8] = []
+  }
+
+  /// Reads what comes next. Returns false at the end.
+  func read() throws -> Bool {
     var buffer = [UInt8](repeating: 0, count: 4096)
-    while true {
-      let count = recv(descriptor, &buffer, buffer.count, 0)
-      guard count >= 0 else { throw Failure(text: "recv: \(errno)") }
-      if count == 0 { return String(decoding: answer, as: UTF8.self) }
-      answer += buffer.prefix(count)
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    guard count >= 0 else { throw RawClient.Failure(text: "recv: \(errno), after \(text.suffix(500))") }
+    answer += buffer.prefix(count)
+    return count > 0
+  }
+
+  /// Reads until this text has come.
+  func read(until part: String) throws {
+    while !text.contains(part) {
+      guard try read() else { throw RawClient.Failure(text: "the end, and no \(part): \(text.suffix(500))") }
     }
   }
 
