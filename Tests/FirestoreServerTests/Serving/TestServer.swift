@@ -25,7 +25,7 @@ struct TestServer: Sendable {
   /// An emulator, unless `change` says something else.
   init(
     _ change: (inout ServerConfiguration) -> Void = { _ in }, limits: HTTPLimits = HTTPLimits(),
-    databases: (any DatabaseSource)? = nil
+    databases: (any DatabaseSource)? = nil, channels: ChannelOptions = ChannelOptions()
   ) throws {
     store = try DocumentStore.openInMemory()
     var configuration = ServerConfiguration()
@@ -36,7 +36,8 @@ struct TestServer: Sendable {
     journal = RequestJournal(configuration.log, clock: clock)
     let database = OpenDatabase(name: name, store: store, authority: try Authority.of(store))
     handler = try FirestoreHandler(
-      configuration, databases ?? SingleDatabase(database), journal: journal, limits: limits)
+      configuration, databases ?? SingleDatabase(database), journal: journal, limits: limits,
+      channels: channels)
   }
 
   /// A server that wants the secret.

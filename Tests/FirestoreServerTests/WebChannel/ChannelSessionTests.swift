@@ -185,6 +185,18 @@ extension [ChannelAction] {
 
   // MARK: Requests of the client
 
+  @Test func requestsOfTheOpeningBodyComeFirst() {
+    var limits = ChannelLimits()
+    limits.earlyRequestsMax = 5
+    var session = ChannelSession(firstRequest: 3, limits: limits, at: 0)
+    let requests = [3, 4, 6].map { FormBody.Request(number: $0, message: [UInt8($0)]) }
+    let opened = session.receive(.opened(requests), at: 0)
+    #expect(opened == [.pass([3]), .pass([4])])
+    let next = session.receive(
+      .forward(request: 1, [.init(number: 5, message: [5])], acknowledged: nil), at: 0)
+    #expect(next.prefix(2) == [.pass([5]), .pass([6])])
+  }
+
   @Test func forwardRequestsAreAnsweredWithTheState() {
     let session = CheckedSession()
     #expect(

@@ -75,7 +75,7 @@ package final class FirestoreHandler: HTTPHandler {
       return AnsweredRequest()
     }
     if let method = ChannelTarget.method(of: request.target) {
-      return channels.begin(request, response, method, origin: origin)
+      return channels.begin(request, response, method: method, origin: origin)
     }
     let isEmulator = emulator.map { $0.accepts(request) } ?? false
     let record = record(request, isEmulator ? .emulator : .unknown)

@@ -4,6 +4,8 @@ internal import FirestoreService
 
 /// Something that happens to a session. Requests of HTTP have numbers, which the caller chooses.
 enum ChannelEvent: Sendable {
+  /// The body that has opened the session has these requests. Comes once, before all other events.
+  case opened([FormBody.Request])
   /// A body with requests has arrived.
   case forward(request: UInt64, [FormBody.Request], acknowledged: UInt64?)
   /// A client wants arrays.

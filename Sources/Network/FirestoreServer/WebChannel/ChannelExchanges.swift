@@ -13,7 +13,7 @@ struct ChannelReply: Sendable {
   let fields: AnswerFields
 
   init(
-    _ surroundings: ChannelSurroundings, _ record: RequestRecord, _ response: HTTPResponse, origin: String?
+    _ surroundings: ChannelSurroundings, _ record: RequestRecord, response: HTTPResponse, origin: String?
   ) {
     self.surroundings = surroundings
     self.record = record
@@ -34,7 +34,7 @@ struct OpenExchange: ChannelExchange {
   private let reply: ChannelReply
 
   init(
-    _ request: HTTPRequest, _ method: ServerMethod, _ opening: ChannelTarget.Opening, _ reply: ChannelReply
+    _ request: HTTPRequest, _ method: ServerMethod, opening: ChannelTarget.Opening, reply: ChannelReply
   ) {
     self.request = request
     self.method = method
@@ -116,8 +116,8 @@ struct ForwardExchange: ChannelExchange {
   private let request: RefusedRequest
 
   init(
-    _ channel: ServedChannel, request number: UInt64, acknowledged: UInt64?, _ response: ChannelResponse,
-    _ request: RefusedRequest
+    _ channel: ServedChannel, request number: UInt64, acknowledged: UInt64?, response: ChannelResponse,
+    refused request: RefusedRequest
   ) {
     self.channel = channel
     self.number = number
@@ -134,7 +134,8 @@ struct ForwardExchange: ChannelExchange {
     do throws(RemoteError) {
       let form = try FormBody(body)
       channel.receive(
-        .forward(request: number, form.requests, acknowledged: acknowledged), request: number, response)
+        .forward(request: number, form.requests, acknowledged: acknowledged), request: number,
+        response: response)
     } catch {
       refuse(error)
     }

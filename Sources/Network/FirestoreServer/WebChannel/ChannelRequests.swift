@@ -15,33 +15,33 @@ struct ChannelRequests: Sendable {
 
   /// Begins a request whose host and origin have been checked.
   func begin(
-    _ request: HTTPRequest, _ response: HTTPResponse, _ method: ServerMethod, origin: String?
+    _ request: HTTPRequest, _ response: HTTPResponse, method: ServerMethod, origin: String?
   ) -> any HTTPBodyReceiver {
     do throws(RemoteError) {
       switch try ChannelTarget(request.method, request.target).request {
       case .open(let opening):
         let record = RequestRecord(runner.journal, request.connection, by: .webChannel, method: method)
         let exchange = OpenExchange(
-          request, method, opening,
-          ChannelReply(surroundings, record, response, origin: origin))
-        return ChannelBodyReceiver(response, bytesMax: bodyBytesMax, exchange)
+          request, method, opening: opening,
+          reply: ChannelReply(surroundings, record, response: response, origin: origin))
+        return ChannelBodyReceiver(response, exchange, bytesMax: bodyBytesMax)
       case .forward(let id, let acknowledged):
         let channel = try find(id, method)
         let exchange = ForwardExchange(
           channel, request: surroundings.channels.nextRequest(), acknowledged: acknowledged,
-          answer(response, origin), refused(request, method))
-        return ChannelBodyReceiver(response, bytesMax: bodyBytesMax, exchange)
+          response: answer(response, origin), refused: refused(request, method))
+        return ChannelBodyReceiver(response, exchange, bytesMax: bodyBytesMax)
       case .backChannel(let id, let acknowledged, let mode):
         let channel = try find(id, method)
         let number = surroundings.channels.nextRequest()
         channel.receive(
           .backChannel(request: number, acknowledged: acknowledged, mode), request: number,
-          answer(response, origin))
+          response: answer(response, origin))
         return BackChannelReceiver(channel, request: number)
       case .terminate(let id):
         let channel = try find(id, method)
         let number = surroundings.channels.nextRequest()
-        channel.receive(.terminate(request: number), request: number, answer(response, origin))
+        channel.receive(.terminate(request: number), request: number, response: answer(response, origin))
         return AnsweredRequest()
       }
     } catch {
@@ -99,7 +99,7 @@ final class ChannelBodyReceiver: HTTPBodyReceiver {
   private let body: Locked<HeldBody>
   private let exchange: any ChannelExchange
 
-  init(_ response: HTTPResponse, bytesMax: Int, _ exchange: any ChannelExchange) {
+  init(_ response: HTTPResponse, _ exchange: any ChannelExchange, bytesMax: Int) {
     self.response = response
     self.exchange = exchange
     body = Locked(HeldBody(of: response.budget, bytesMax: bytesMax))

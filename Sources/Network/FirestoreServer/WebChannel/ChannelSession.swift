@@ -1,6 +1,6 @@
 // A session of WebChannel without sockets, threads and a clock.
 //
-//   1. While the call is open, requests of the client go to it in the order of their numbers, and its messages
+//   1. While the call is open, requests of the client go to it in the order of their numbers. Its messages
 //      become arrays.
 //   2. The end of the call is an array, too: an error, or "close".
 //   3. The session is over when the client has acknowledged that array or has ended the session, or after a
@@ -63,10 +63,11 @@ struct ChannelSession {
 
   private mutating func take(_ event: ChannelEvent, at now: UInt64) {
     switch event {
+    case .opened(let requests): actions += (line.take(requests, limits) ?? []).map { .pass($0) }
     case .forward(let request, let requests, let acknowledged):
       forward(request, requests, acknowledged: acknowledged, at: now)
     case .backChannel(let request, let acknowledged, let mode):
-      begin(request, acknowledged: acknowledged, mode, at: now)
+      begin(request, acknowledged: acknowledged, mode: mode, at: now)
     case .lost(let request):
       guard backChannel?.request == request else { return }
       leave(at: now)
@@ -98,7 +99,7 @@ struct ChannelSession {
     switch event {
     case .forward(let request, _, _), .backChannel(let request, _, _), .terminate(let request):
       actions.append(.refuse(request: request, .unknown))
-    case .lost, .read, .service, .drop, .time: break
+    case .opened, .lost, .read, .service, .drop, .time: break
     }
   }
 
@@ -123,7 +124,7 @@ struct ChannelSession {
   }
 
   private mutating func begin(
-    _ request: UInt64, acknowledged: UInt64?, _ mode: BackChannelMode, at now: UInt64
+    _ request: UInt64, acknowledged: UInt64?, mode: BackChannelMode, at now: UInt64
   ) {
     // A request that was late on its way asks for arrays that are gone. It must not replace a later one.
     let last = acknowledged ?? arrays.acknowledged

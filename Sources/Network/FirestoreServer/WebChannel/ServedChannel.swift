@@ -1,8 +1,8 @@
 // A session in a server: it performs what the state machine decides.
 //
 // All of it runs on one loop, that of the connection by which the session was opened. So everything that a
-// session sends leaves in order, whichever loops its requests come by. Events of the service come from threads
-// of the pool and are handed over in batches.
+// session sends leaves in order, whichever loops its requests come by. Events of the service come from
+// threads of the pool and are handed over in batches.
 
 internal import ByteStore
 internal import FirestoreService
@@ -53,7 +53,7 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
     self.record = record
     loop = response.loop
     queue = response.queue.makeSibling()
-    share = HeldMemoryShare(of: response.budget.ofServer)
+    share = HeldMemoryShare(of: response.budget)
     session = ChannelSession(
       firstRequest: opening.form.requests.first?.number ?? 0, limits: surroundings.limits,
       at: surroundings.now)
@@ -68,14 +68,13 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
     call = runner.service.handle(
       method.name, metadata: metadata, format: .json, on: ServiceQueue(of: queue)
     ) { [weak self] event in self?.deliver(event) }
-    for request in first { pass(request.message) }
-    armTimer()
+    handle(.opened(first))
   }
 
   // MARK: Requests
 
   /// Takes an event of a request, whose answer is `response`.
-  func receive(_ event: ChannelEvent, request: UInt64, _ response: ChannelResponse) {
+  func receive(_ event: ChannelEvent, request: UInt64, response: ChannelResponse) {
     onLoop { channel in
       channel.responses[request] = response
       channel.handle(event)

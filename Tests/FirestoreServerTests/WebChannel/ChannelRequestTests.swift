@@ -1,0 +1,231 @@
+// Requests of WebChannel over the handler of a server: who may open sessions, and how many.
+
+import FirestoreWire
+import Harness
+import OfflineSync
+import Testing
+
+@testable import FirestoreServer
+@testable import HTTPTransport
+
+@Suite struct ChannelRequestTests {
+  private static let listen = ChannelClient.path("Listen")
+
+  // MARK: Opening
+
+  @Test func theHandshakeNamesTheSession() throws {
+    let peer = try ChannelPeer()
+    let target = "\(Self.listen)?VER=8&CVER=22&RID=1&X-HTTP-Session-Id=gsessionid"
+    let exchange = peer.begin("POST", target, "count=0") { request in
+      request.fields.append(("origin", "http://localhost:3000"))
+    }
+    #expect(exchange.status == 200)
+    #expect(exchange.isEnded)
+    let handshake = try #require(exchange.arrays.first)
+    let sid = try #require((handshake.content as? [Any])?[1] as? String)
+    #expect(sid.utf8.count == 32)
+    #expect(exchange.text == "60\n" + #"[[0,["c","\#(sid)","",8,12,30000]]]"#)
+    #expect(exchange.fields["content-type"] == "text/plain; charset=utf-8")
+    #expect(exchange.fields["cache-control"] == "no-store, no-transform")
+    #expect(exchange.fields["x-content-type-options"] == "nosniff")
+    #expect(exchange.fields["access-control-allow-origin"] == "http://localhost:3000")
+    #expect(exchange.fields["access-control-allow-credentials"] == "true")
+    #expect(exchange.fields["x-http-session-id"]?.isEmpty == false)
+    #expect(exchange.fields["x-http-session-id"] != sid)
+    #expect(peer.metrics.openChannels.value == 1)
+  }
+
+  @Test func onlyNewClientsGetTheTimeOfKeepAlives() throws {
+    let peer = try ChannelPeer()
+    let exchange = peer.begin("POST", "\(Self.listen)?VER=8", "count=0")
+    #expect(exchange.text.hasSuffix(#","",8,12]]]"#))
+    #expect(exchange.fields["x-http-session-id"] == nil)
+  }
+
+  @Test func hostsAndOriginsAreCheckedFirst() throws {
+    let peer = try ChannelPeer()
+    let foreign = ChannelClient.open(peer, "Listen", []) { $0.fields.append(("origin", "https://evil.com")) }
+    #expect(foreign.status == 403)
+    let rebound = ChannelClient.open(peer, "Listen", []) { $0.authority = "evil.com" }
+    #expect(rebound.status == 403)
+    #expect(peer.metrics.openChannels.value == 0)
+    #expect(peer.metrics.count(of: ServerRefusal.origin) == 1)
+    #expect(peer.metrics.count(of: ServerRefusal.host) == 1)
+  }
+
+  // MARK: Credentials
+
+  private func secured() throws -> ChannelPeer {
+    try ChannelPeer { configuration in
+      configuration.isEmulator = false
+      configuration.adminSecret = TestServer.secret
+    }
+  }
+
+  @Test func credentialsComeInTheBodyTheTargetOrTheFields() throws {
+    let peer = try secured()
+    let list = "X-Goog-Api-Client:gl-js/\r\nAuthorization:Bearer \(TestServer.secret)\r\n"
+    #expect(ChannelClient.open(peer, "Listen", [], headers: list).status == 200)
+    #expect(ChannelClient.open(peer, "Listen", []) { $0.authorize() }.status == 200)
+    let inTarget = ChannelClient.open(peer, "Listen", []) { request in
+      request.target += "&%24httpHeaders=\(ChannelClient.encoded(list))"
+    }
+    #expect(inTarget.status == 200)
+    #expect(peer.metrics.openChannels.value == 3)
+  }
+
+  @Test func sessionsWithoutCredentialsAreNotOpened() throws {
+    let peer = try secured()
+    let right = "Authorization:Bearer \(TestServer.secret)\r\n"
+    let refused: [TestChannelExchange] = [
+      ChannelClient.open(peer, "Write", [ChannelClient.openWrite]),
+      ChannelClient.open(peer, "Write", [], headers: "Authorization:Bearer wrong-wrong-wrong"),
+      ChannelClient.open(peer, "Write", [], headers: ""),
+      // Two of them are as good as none.
+      ChannelClient.open(peer, "Write", [], headers: right + right),
+      ChannelClient.open(peer, "Write", [], headers: "Authorization:Bearer owner"),
+      ChannelClient.open(peer, "Write", [], headers: right) { $0.authorize("wrong") },
+    ]
+    for exchange in refused {
+      #expect(exchange.status == 401)
+      #expect(exchange.fields["www-authenticate"]?.hasPrefix("Bearer") == true)
+    }
+    #expect(peer.metrics.count(of: ServerRefusal.credentials) == 6)
+    #expect(peer.metrics.requestCount(.write, by: .webChannel, code: 16) == 6)
+    #expect(peer.metrics.openChannels.value == 0)
+    #expect(peer.metrics.openStreams.value == 0)
+  }
+
+  @Test func anEmulatorTakesTheTokensOfAnEmulator() throws {
+    let peer = try ChannelPeer()
+    #expect(ChannelClient.open(peer, "Listen", [], headers: "Authorization:Bearer owner\r\n").status == 200)
+    #expect(ChannelClient.open(peer, "Listen", [], headers: "Authorization:Bearer x.y\r\n").status == 400)
+  }
+
+  // MARK: Requests that are none
+
+  @Test func everythingElseIsABadRequest() throws {
+    let peer = try ChannelPeer()
+    let sid = String(repeating: "0", count: 32)
+    let requests = [
+      ("PUT", Self.listen), ("HEAD", Self.listen), ("DELETE", Self.listen), ("GET", Self.listen),
+      ("GET", "\(Self.listen)?SID=\(sid)&RID=rpc&TYPE=xmlhttp"), ("POST", "\(Self.listen)?SID=\(sid)"),
+      ("POST", "\(Self.listen)?SID=null"), ("GET", "\(Self.listen)?SID=\(sid)&TYPE=terminate"),
+    ]
+    for (method, target) in requests {
+      let exchange = peer.begin(method, target, method == "POST" ? "count=0" : "")
+      #expect(exchange.status == 400, "\(method) \(target)")
+      #expect(exchange.text.contains(#""status":"INVALID_ARGUMENT""#))
+    }
+    #expect(peer.metrics.requestCount(.listen, by: .webChannel, code: 3) == UInt64(requests.count))
+    #expect(peer.metrics.openRequests.value == 0)
+    // Clients look for these words, which are not at the beginning.
+    let unknown = peer.begin("POST", "\(Self.listen)?SID=\(sid)", "count=0").text
+    #expect(unknown.contains("Unknown SID"))
+    #expect(!unknown.hasPrefix("Unknown SID"))
+    #expect(peer.begin("POST", "/google.firestore.v1.Firestore/Commit/channel", "count=0").status == 404)
+  }
+
+  @Test func malformedBodiesOpenNothingAndSendNothing() throws {
+    let peer = try ChannelPeer()
+    for body in ["", "count=1&ofs=0", "count=0&headers=a", "count=%zz", "count=999999999&ofs=0"] {
+      #expect(peer.begin("POST", "\(Self.listen)?VER=8", body).status == 400, "\(body)")
+    }
+    #expect(peer.metrics.openChannels.value == 0)
+    let client = try ChannelClient(peer, "Listen", [])
+    let target = "\(Self.listen)?VER=8&SID=\(client.sid)&RID=1&AID=0"
+    #expect(peer.begin("POST", target, "count=2&ofs=0&req0___data__=x").status == 400)
+    #expect(client.forward([], offset: 0).text == "7\n[0,0,0]")
+  }
+
+  @Test func aSessionBelongsToOneMethod() throws {
+    let peer = try ChannelPeer()
+    let client = try ChannelClient(peer, "Listen", [])
+    let other = ChannelClient(peer, "Write", sid: client.sid)
+    #expect(other.back(0).status == 400)
+    #expect(other.terminate().status == 400)
+    #expect(client.forward([], offset: 0).status == 200)
+  }
+
+  // MARK: Limits
+
+  @Test func aConnectionOpensTenSessions() throws {
+    let peer = try ChannelPeer()
+    var clients: [ChannelClient] = []
+    for _ in 0..<10 { clients.append(try ChannelClient(peer, "Listen", [])) }
+    let refused = ChannelClient.open(peer, "Listen", [])
+    #expect(refused.status == 429)
+    #expect(peer.metrics.count(of: ServerRefusal.connectionChannels) == 1)
+    #expect(ChannelClient.open(peer, "Listen", []) { $0.connection = 2 }.status == 200)
+    // A session that ends makes room.
+    _ = clients[0].terminate()
+    #expect(ChannelClient.open(peer, "Listen", []).status == 200)
+    #expect(ChannelClient.open(peer, "Listen", []).status == 429)
+  }
+
+  @Test func aServerHasAMaximumOfSessions() throws {
+    let peer = try ChannelPeer(channels: { $0.channelsMax = 2 })
+    for connection: UInt64 in 1...2 {
+      #expect(ChannelClient.open(peer, "Listen", []) { $0.connection = connection }.status == 200)
+    }
+    #expect(ChannelClient.open(peer, "Listen", []) { $0.connection = 3 }.status == 429)
+    #expect(peer.metrics.count(of: ServerRefusal.channels) == 1)
+    // A session without a back channel ends by itself.
+    peer.advance(seconds: 60)
+    #expect(peer.metrics.count(of: ServerRefusal.channelTimeout) == 2)
+    #expect(ChannelClient.open(peer, "Listen", []).status == 200)
+  }
+
+  @Test func theClientsOfAProxyShareItsConnections() throws {
+    let peer = try ChannelPeer { configuration in
+      configuration.isBehindProxy = true
+      configuration.allowedHosts = ["localhost"]
+    }
+    for _ in 0..<11 { #expect(ChannelClient.open(peer, "Listen", []).status == 200) }
+  }
+
+  @Test func largeBodiesAreRefused() throws {
+    var limits = HTTPLimits()
+    limits.messageBytesMax = 1000
+    let peer = try ChannelPeer(limits: limits)
+    let client = try ChannelClient(peer, "Write", [])
+    let long = [String(repeating: "x", count: 1000)]
+    let forward = client.forward(long, offset: 0)
+    #expect(forward.status == 429)
+    #expect(forward.sink.refusals == [.messageSize])
+    #expect(ChannelClient.open(peer, "Write", long).status == 429)
+    #expect(peer.metrics.openRequests.value == 1)
+  }
+
+  @Test func bodiesCountAsHeldMemory() throws {
+    let peer = try ChannelPeer(budget: HeldMemory(bytesMax: 128 * 1024))
+    let exchange = ChannelClient.open(peer, "Write", [String(repeating: "x", count: 256 * 1024)])
+    #expect(exchange.status == 429)
+    #expect(exchange.sink.refusals == [.heldBytes])
+    #expect(peer.budget.usedBytes == 0)
+  }
+
+  @Test func earlyRequestsHaveALimit() throws {
+    let peer = try ChannelPeer(channels: { $0.earlyRequestsMax = 1 })
+    let client = try ChannelClient(peer, "Write", [])
+    #expect(client.forward(["x"], offset: 5).status == 200)
+    let refused = client.forward(["x"], offset: 6)
+    #expect(refused.status == 429)
+    #expect(peer.metrics.count(of: ServerRefusal.channelRequests) == 1)
+  }
+
+  /// A body that takes time to read does not block the loop.
+  @Test func longBodiesAreReadOnThePool() throws {
+    let peer = try ChannelPeer()
+    let text = String(repeating: "é😀", count: 10_000)
+    let client = try ChannelClient(peer, "Write", [ChannelClient.openWrite])
+    #expect(client.forward([ChannelClient.update("rooms/a", text: text)], offset: 1).status == 200)
+    var arrays: [TestChannelExchange.Array] = []
+    while arrays.count < 2 {
+      let poll = client.back(arrays.last?.number ?? 0, polls: true)
+      try peer.wait { poll.isEnded }
+      arrays += poll.arrays
+    }
+    #expect(arrays[1].text.contains("commitTime"))
+  }
+}
