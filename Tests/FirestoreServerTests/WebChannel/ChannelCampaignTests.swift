@@ -10,7 +10,6 @@ import Testing
     let environment = ProcessInfo.processInfo.environment
     let histories = environment["DUGOUT_CHANNEL_HISTORIES"].flatMap { Int($0) } ?? 12
     let seed = environment["DUGOUT_SEED"].flatMap { UInt64($0) } ?? 1
-
     let summary = try await ChannelCampaign.run(histories: histories, seed: seed)
     #expect(summary.histories == histories)
     #expect(summary.failed == 0)

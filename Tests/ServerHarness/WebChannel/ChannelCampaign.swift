@@ -58,6 +58,8 @@ package enum ChannelCampaign {
 
   private static let openSessions = "dugout_channels_open"
   private static let secondsToEnd = 10.0
+  /// A run ends after this number of failures, because each may take long.
+  private static let failuresMax = 10
 
   /// Runs this many histories, or only the one with the given number. `progress` is called with the number of
   /// completed histories.
@@ -84,7 +86,7 @@ package enum ChannelCampaign {
     for _ in 0..<lanes {
       Thread.detachNewThread {
         while let number = state.withLock({ state -> Int? in
-          guard state.next < numbers.count else { return nil }
+          guard state.next < numbers.count, state.summary.failed < failuresMax else { return nil }
           defer { state.next += 1 }
           return numbers[state.next]
         }) {
