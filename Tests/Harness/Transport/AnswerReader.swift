@@ -1,11 +1,8 @@
 // Reads answers of HTTP/1.1 piece by piece.
 
-#if Server
-import Harness
-
 /// Reads the answers of a connection, one after the other.
-struct AnswerReader {
-  enum Event {
+package struct AnswerReader {
+  package enum Event {
     case head(status: Int, fields: [String: String])
     case body([UInt8])
     /// The answer is complete.
@@ -28,11 +25,13 @@ struct AnswerReader {
   private var isLast = false
 
   /// Whether no answer has begun.
-  var isBetweenAnswers: Bool { state == .head && buffer.isEmpty }
+  package var isBetweenAnswers: Bool { state == .head && buffer.isEmpty }
   /// Whether the end of the connection is the end of the answer.
-  var endsWithConnection: Bool { state == .rest }
+  package var endsWithConnection: Bool { state == .rest }
 
-  mutating func take(_ bytes: some Sequence<UInt8>) throws(Violation) -> [Event] {
+  package init() {}
+
+  package mutating func take(_ bytes: some Sequence<UInt8>) throws(Violation) -> [Event] {
     buffer += bytes
     var events: [Event] = []
     while let event = try next() { events.append(contentsOf: event) }
@@ -123,4 +122,3 @@ struct AnswerReader {
     return prefix
   }
 }
-#endif
