@@ -41,7 +41,7 @@ package struct ChannelArray: Sendable, Equatable {
     let parts = try elements(of: json)
     let tree = JSONTree(json).elements
     switch tree.first {
-    case .string("c")? where parts.count == 6:
+    case .string("c")? where parts.count == 5 || parts.count == 6:
       guard let session = tree[1].text, !session.isEmpty, tree[2] == .string("") else { break }
       return .session(session)
     case .string("noop")? where parts.count == 1: return .noop
