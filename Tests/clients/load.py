@@ -29,8 +29,9 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "python"))
 
 from connections import Server  # noqa: E402
-from google.api_core import exceptions  # noqa: E402
+from google.api_core import bidi, exceptions  # noqa: E402
 from google.cloud import firestore  # noqa: E402
+from google.cloud.firestore_v1 import watch  # noqa: E402
 
 CALL_SECONDS_MAX = 10
 # After many refused connections, a channel of gRPC waits up to 120 seconds before it connects again.
@@ -39,6 +40,8 @@ CONVERGENCE_SECONDS_MAX = 150
 SHARED_INTERVAL = 10
 # A pause after a failed call, so that a server that is down is not asked in a loop.
 RETRY_SECONDS = 0.05
+# The time for which the library may wait for an answer of a call that it knows to have ended.
+ENDED_CALL_SECONDS_MAX = 10
 
 
 class Data:
@@ -121,8 +124,28 @@ class Writer(threading.Thread):
         body(self.data.client.transaction(max_attempts=20))
 
 
+class ObservedStream(bidi.ResumableBidiRpc):
+    """The stream of a listener, which remembers the call whose next answer it awaits.
+
+    When a server is killed, the library opens the stream again. Seldom, the thread that reads the stream goes on waiting
+    for an answer of a call that has ended long ago, while another thread opens new calls, whose answers nothing reads.
+    No server can end that: the connection of the call is gone, and the library has the status of the call.
+    """
+
+    awaited = None
+
+    def _recv(self):
+        with self._operational_lock:
+            self.awaited = self.call
+        try:
+            return next(self.awaited)
+        finally:
+            self.awaited = None
+
+
 class Listener:
-    """Keeps the counters of all clients. A listener that ends is started again, as an app would."""
+    """Keeps the counters of all clients. A listener that ends is started again, as an app would. So is one whose library
+    waits for a call that has ended. These are counted."""
 
     def __init__(self, server, run):
         self.data = Data(server, run)
@@ -130,13 +153,34 @@ class Listener:
         self.state = {}
         self.snapshot_count = 0
         self.start_count = 0
+        self.ended_call_count = 0
+        self.ended_call = None
         self.watch = None
         self.keep()
 
     def keep(self):
+        if self.watch is not None and self.awaits_ended_call():
+            self.ended_call_count += 1
+            self.watch.unsubscribe()
         if self.watch is None or not self.watch.is_active:
             self.start_count += 1
             self.watch = self.data.counters.on_snapshot(self.receive)
+
+    def awaits_ended_call(self):
+        """Whether the library has waited too long for an answer of a call whose status it has."""
+        call = getattr(self.watch._rpc, "awaited", None)
+        if call is None or call.is_active():
+            self.ended_call = None
+        elif self.ended_call is None or self.ended_call[0] is not call:
+            self.ended_call = (call, time.monotonic())
+        elif time.monotonic() - self.ended_call[1] > ENDED_CALL_SECONDS_MAX:
+            self.ended_call = None
+            return True
+        return False
+
+    def awaits_open_call(self):
+        call = getattr(self.watch._rpc, "awaited", None)
+        return call is not None and call.is_active()
 
     def receive(self, documents, changes, read_time):
         with self.lock:
@@ -162,6 +206,7 @@ class Listener:
 
 
 def load(server, options):
+    watch.ResumableBidiRpc = ObservedStream
     stopping, lock = threading.Event(), threading.Lock()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
@@ -197,6 +242,8 @@ def load(server, options):
         result["listener"] = listener.state
         result["snapshots"] = listener.snapshot_count
         result["listener_starts"] = listener.start_count
+        result["ended_calls_awaited"] = listener.ended_call_count
+        result["awaits_open_call"] = listener.awaits_open_call()
         listener.watch.unsubscribe()
     print(json.dumps(result, sort_keys=True), flush=True)
     return 0 if result.get("converged", True) and not result["errors"] else 1
