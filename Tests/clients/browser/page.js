@@ -102,11 +102,17 @@ const steps = {
   },
 
   async "targets are added and removed while the back channel is open"() {
-    const [first, second] = [`first-${run}`, `second-${run}`];
+    const second = `second-${run}`;
     await commit(set(`${second}/a`, "of the second target"));
     const channel = listen();
-    await channel.open(target(first, 2));
-    const found = messages(channel, isChange("of the second target"));
+    await channel.open(target(`first-${run}`, 2));
+    let seesFirst;
+    const first = new Promise((resolve) => (seesFirst = resolve));
+    const found = messages(channel, (message) => {
+      if (isConsistent(message)) seesFirst();
+      return isChange("of the second target")(message);
+    });
+    await first;
     const answer = await channel.send(target(second, 4));
     if (answer.length !== 3 || answer[0] !== 1) throw new Error(`no back channel in ${JSON.stringify(answer)}`);
     await found;
