@@ -35,7 +35,7 @@ extension ConnectionHistory {
       .streams, .heldBytes, .pingTimeout, .malformed, .deadline,
     ]
     return ClientScript.Kind.allCases.map(\.rawValue) + refusals.map(name) + [
-      "answered", "cancelled", "drains",
+      "answered", "cancelled", "unplanned", "drains",
     ]
   }()
 
