@@ -7,11 +7,13 @@ struct ClientScript {
   var plans: [RequestPlan] = []
   var answers: any ClientAnswers = HTTP1Answers()
   var expectation = SimulatedClient.Expectation.answers
+  /// Whether all requests are answered although the client is refused.
+  var answersAll = false
 
   enum Kind: String, CaseIterable, Sendable {
     case http1, http2, calls
     case silent, slowHead, slowBody, idle, deaf, neverReads, lateCall
-    case cut, garbage
+    case badEnd, cut, garbage
   }
 
   static func random(

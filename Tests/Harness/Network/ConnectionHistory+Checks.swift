@@ -28,14 +28,18 @@ extension ConnectionHistory {
       try checkDrained(client)
       guard isStrict else { return }
       guard connection.refusals.isEmpty else { throw NetworkViolation("refused: \(connection.refusals)") }
-      guard client.answers.answered.count == client.plans.count else {
-        throw NetworkViolation(
-          "\(client.answers.answered.count) of \(client.plans.count) requests are answered")
-      }
+      try checkAnswers(client)
     case .refusal(let refusal):
       if isStrict { try checkReasons(connection, client, refusal) }
+      if isStrict, client.answersAll { try checkAnswers(client) }
       try checkTimes(connection, client, refusal)
     }
+  }
+
+  private func checkAnswers(_ client: SimulatedClient) throws(NetworkViolation) {
+    let (count, planned) = (client.answers.answered.count, client.plans.count)
+    guard count < planned else { return }
+    throw NetworkViolation("\(count) of \(planned) requests are answered")
   }
 
   private func checkUnbegun(_ client: SimulatedClient) throws(NetworkViolation) {

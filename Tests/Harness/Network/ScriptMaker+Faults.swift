@@ -125,6 +125,16 @@ extension ScriptMaker {
     script.steps.append(isAnswered && random.oneIn(2) ? .close : .reset)
   }
 
+  /// Good requests, then bytes that are none, and often the end of what the client sends.
+  mutating func addBadEnd() {
+    addHTTP1(1 + random.below(4), staysOpen: true)
+    script.steps.removeAll { if case .awaitAnswers = $0 { random.oneIn(2) } else { false } }
+    add(Array("no request\r\n\r\n".utf8))
+    if !random.oneIn(3) { script.steps.append(.finish) }
+    script.answersAll = true
+    refuses(.malformed)
+  }
+
   mutating func addGarbage() {
     script.expectation = .nothing
     let seeds = HTTPSeeds.all

@@ -28,6 +28,7 @@ struct ScriptMaker {
     case .deaf: addDeaf()
     case .neverReads: addNeverReads()
     case .lateCall: addLateCall()
+    case .badEnd: addBadEnd()
     case .cut: addCut()
     case .garbage: addGarbage()
     }

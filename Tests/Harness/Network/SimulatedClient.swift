@@ -33,6 +33,7 @@ final class SimulatedClient {
   let number: Int
   let network: SimulatedNetwork
   let expectation: Expectation
+  let answersAll: Bool
   let plans: [RequestPlan]
   private(set) var answers: any ClientAnswers
   private(set) var link: SimulatedLink?
@@ -64,6 +65,7 @@ final class SimulatedClient {
     steps = script.steps[...]
     expectation = script.expectation
     answers = script.answers
+    answersAll = script.answersAll
     plans = script.plans
     for plan in script.plans { answers.expect(plan) }
   }

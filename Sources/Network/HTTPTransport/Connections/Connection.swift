@@ -230,11 +230,16 @@ final class Connection: EventReceiver {
   }
 
   private func receiveEnd(isFailure: Bool) {
-    guard !isFailure, !hasInputEnded, case .open(let session) = phase else { return close() }
+    guard !isFailure, !hasInputEnded else { return close() }
+    switch phase {
+    case .open(let session): session.receiveEnd()
+    // A client that has broken a rule still gets the answers to what it has sent before.
+    case .finishing: break
+    case .opening, .lingering, .closed: return close()
+    }
     hasInputEnded = true
     isReading = false
     updateInterest()
-    session.receiveEnd()
     wake()
   }
 
