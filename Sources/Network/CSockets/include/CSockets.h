@@ -66,4 +66,7 @@ int dugout_connect(const char *host, int port);
 int dugout_thread_start(void (*run)(void *), void *context);
 
 /// A number of the calling thread that no other running thread has.
+/// Lets other threads of the process run first, where threads have priorities of their own.
+void dugout_thread_lower_priority(void);
+
 uint64_t dugout_thread_number(void);

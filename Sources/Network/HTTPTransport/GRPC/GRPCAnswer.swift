@@ -13,6 +13,8 @@ package final class GRPCAnswer: @unchecked Sendable {
   fileprivate enum Event {
     case message([UInt8])
     case end(GRPCStatus)
+
+    var byteCount: Int { if case .message(let message) = self { message.count } else { 0 } }
   }
 
   fileprivate struct State {
@@ -81,11 +83,13 @@ package final class GRPCAnswer: @unchecked Sendable {
   /// Drops everything that has not been sent. Returns false if the call had ended before.
   @discardableResult
   func close() -> Bool {
-    let wasOpen: Bool = state.withLock { state in
+    let (wasOpen, events) = state.withLock { state in
       defer { state.isClosed = true }
-      state.events = []
-      return state.isOpen
+      defer { state.events = [] }
+      return (state.isOpen, state.events)
     }
+    let droppedBytes = events.reduce(0) { $0 + $1.byteCount }
+    if droppedBytes > 0 { queue.arrived(droppedBytes) }
     finish()
     return wasOpen
   }

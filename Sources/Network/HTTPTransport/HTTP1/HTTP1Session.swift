@@ -130,7 +130,7 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
     times.beginRequest()
     begunInTurn += 1
     let response = HTTP1Response(head, self)
-    let queue = ResponseQueue(on: context.pool)
+    let queue = ResponseQueue(on: context.pool, of: context.connection.number)
     (current, self.queue) = (response, queue)
     let request = HTTPRequest(
       method: head.method, target: head.target, authority: head.authority, fields: head.fields,

@@ -208,7 +208,7 @@ package final class HTTP2Session: ConnectionSession {
 
   /// The handler begins the request of a stream.
   func begin(_ stream: HTTP2Stream, _ request: HTTPRequest) -> (any HTTPBodyReceiver, ResponseQueue) {
-    let queue = ResponseQueue(on: context.pool)
+    let queue = ResponseQueue(on: context.pool, of: context.connection.number)
     context.lastRequest = context.clock.now()
     let receiver = context.handler.begin(
       request, HTTPResponse(context.loop, stream, queue: queue, budget: context.budget))

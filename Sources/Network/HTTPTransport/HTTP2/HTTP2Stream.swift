@@ -44,6 +44,8 @@ final class HTTP2Stream: ResponseSink {
   private var reading = RateWindow()
   private var writing = RateWindow()
   private var isOver = false
+  /// Whether the stream was reset because of the bytes of its answer.
+  private var isDropped = false
 
   init(_ id: Int32, _ session: HTTP2Session) {
     self.id = id
@@ -141,14 +143,12 @@ final class HTTP2Stream: ResponseSink {
   }
 
   func send(_ bytes: [UInt8]) {
-    guard let session, trailers == nil, !isOver else { return }
+    guard let session, trailers == nil, !isOver, !isDropped else { return }
     let waiting = body.count - bodyStart
     guard waiting + bytes.count <= session.context.limits.unsentBytesMax || waiting == 0 else {
-      return session.refuse(self, .unread, detail: "the client reads too slowly")
+      return drop(.unread, session, detail: "the client reads too slowly")
     }
-    guard share(waiting + bytes.count, of: session) else {
-      return session.refuse(self, .heldBytes, detail: "too many answers wait for their clients")
-    }
+    guard share(waiting + bytes.count, of: session) else { return refuseHeldBytes(session) }
     if waiting == 0 {
       reading.restart()
       body = bytes
@@ -156,11 +156,27 @@ final class HTTP2Stream: ResponseSink {
     } else {
       body.append(contentsOf: bytes)
     }
+    // Arrays that grow reserve memory.
+    guard share(body.capacity, of: session) else { return refuseHeldBytes(session) }
     if body.count - bodyStart > session.context.limits.pauseBytes, !isPaused {
       isPaused = true
       queue?.setPaused(true)
     }
     if case .submitted = answer { session.resume(self) }
+  }
+
+  private func refuseHeldBytes(_ session: HTTP2Session) {
+    drop(.heldBytes, session, detail: "too many answers wait for their clients")
+  }
+
+  /// Refuses to keep more of the answer, and drops what waits. The handler hears of it when the stream closes.
+  private func drop(_ refusal: Refusal, _ session: HTTP2Session, detail: String) {
+    isDropped = true
+    body = []
+    bodyStart = 0
+    unsentShare = nil
+    queue?.close()
+    session.refuse(self, refusal, detail: detail)
   }
 
   func end(_ trailers: HTTPFields) {
@@ -204,7 +220,7 @@ final class HTTP2Stream: ResponseSink {
         body = []
         bodyStart = 0
       }
-      _ = share(body.count - bodyStart, of: session)
+      _ = share(body.capacity, of: session)
     }
     if isPaused, let session, body.count - bodyStart <= session.context.limits.pauseBytes / 2 {
       isPaused = false

@@ -4,13 +4,21 @@ internal import ByteStore
 internal import CSockets
 
 /// A pool whose threads start when there is work, and end when they have been idle.
+///
+/// The threads have a lower priority than those of loops, on which short requests run. They wait while the
+/// loops have many bytes that they have not taken: the bytes of long answers would otherwise pile up, and the
+/// requests of other clients would wait behind them.
 package final class ThreadPool: BlockPool {
   fileprivate struct State {
-    var blocks = BlockLine()
+    var blocks = FairLine()
     var threadCount = 0
     var idleCount = 0
+    var postedBytes = 0
+
+    var mayRun: Bool { !blocks.isEmpty && postedBytes < postedBytesMax }
   }
 
+  private static let postedBytesMax = 512 * 1024
   private static let idleNanoseconds: UInt64 = 10_000_000_000
 
   private let threadsMax: Int
@@ -19,9 +27,11 @@ package final class ThreadPool: BlockPool {
 
   package init(threadsMax: Int = 16) { self.threadsMax = threadsMax }
 
-  package func run(_ block: @escaping @Sendable () -> Void) {
+  package func run(_ block: @escaping @Sendable () -> Void) { run(block, of: 0, isLong: false) }
+
+  package func run(_ block: @escaping @Sendable () -> Void, of owner: UInt64, isLong: Bool) {
     let startsThread: Bool = state.withLock { state in
-      state.blocks.add(block)
+      state.blocks.add(block, of: owner, isLong: isLong)
       guard state.blocks.count > state.idleCount, state.threadCount < threadsMax else {
         return false
       }
@@ -34,23 +44,38 @@ package final class ThreadPool: BlockPool {
     }
   }
 
+  package var hasWaiting: Bool { state.withLock { !$0.blocks.isEmpty } }
+
+  package func posted(_ byteCount: Int) { state.withLock { $0.postedBytes += byteCount } }
+
+  package func arrived(_ byteCount: Int) {
+    let mayRun: Bool = state.withLock { state in
+      state.postedBytes -= byteCount
+      return state.mayRun && state.idleCount > 0
+    }
+    if mayRun { added.wake() }
+  }
+
   private func runBlocks() {
+    dugout_thread_lower_priority()
     while let block = nextBlock() { block() }
   }
 
   /// Waits for a block. Returns nil if the thread shall end.
   private func nextBlock() -> (@Sendable () -> Void)? {
     state.withLock { $0.idleCount += 1 }
-    return state.withLock(
-      wokenBy: added, within: Self.idleNanoseconds, when: { !$0.blocks.isEmpty }
+    let (block, wakesAnother): ((@Sendable () -> Void)?, Bool) = state.withLock(
+      wokenBy: added, within: Self.idleNanoseconds, when: { $0.mayRun }
     ) { state in
       state.idleCount -= 1
-      guard let block = state.blocks.takeFirst() else {
+      guard state.mayRun || state.threadCount == 1, let block = state.blocks.takeFirst() else {
         state.threadCount -= 1
-        return nil
+        return (nil, false)
       }
-      return block
+      return (block, state.mayRun && state.idleCount > 0)
     }
+    if wakesAnother { added.wake() }
+    return block
   }
 }
 

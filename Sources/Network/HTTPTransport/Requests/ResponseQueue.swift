@@ -15,15 +15,28 @@ package final class ResponseQueue: Sendable {
     /// Bytes that were sent by other threads, and have not reached the loop.
     var postedBytes = 0
     var isClosed = false
+    /// Whether blocks have run before. The first one of a response is short: it begins a call or ends it.
+    var isLong = false
   }
 
   private let state = Locked(State())
   private let pool: any BlockPool
+  private let owner: UInt64
 
-  package init(on pool: any BlockPool) { self.pool = pool }
+  /// Creates a queue of a connection, whose number is `owner`.
+  package init(on pool: any BlockPool, of owner: UInt64 = 0) {
+    self.pool = pool
+    self.owner = owner
+  }
+
+  /// Bytes that the loop did not take were dropped.
+  deinit {
+    let rest = state.withLock { $0.postedBytes }
+    if rest != 0 { pool.arrived(rest) }
+  }
 
   /// Creates a queue on the same pool, for work that outlives the response.
-  package func makeSibling() -> ResponseQueue { ResponseQueue(on: pool) }
+  package func makeSibling() -> ResponseQueue { ResponseQueue(on: pool, of: owner) }
 
   /// Adds a block. It never runs within this call.
   package func add(_ block: @escaping @Sendable () -> Void) {
@@ -32,7 +45,7 @@ package final class ResponseQueue: Sendable {
       state.blocks.add(block)
       return state.startsRunning()
     }
-    if starts { pool.run { [self] in runBlocks() } }
+    if starts { start() }
   }
 
   /// Lets blocks wait, or run again.
@@ -41,19 +54,23 @@ package final class ResponseQueue: Sendable {
       state.isPaused = isPaused
       return state.startsRunning()
     }
-    if starts { pool.run { [self] in runBlocks() } }
+    if starts { start() }
   }
 
   /// Bytes leave for the loop. Blocks wait if there are too many of them.
-  package func post(_ byteCount: Int) { state.withLock { $0.postedBytes += byteCount } }
+  package func post(_ byteCount: Int) {
+    state.withLock { $0.postedBytes += byteCount }
+    pool.posted(byteCount)
+  }
 
   /// Bytes have reached the loop, which pauses the queue if the response has too many.
   package func arrived(_ byteCount: Int) {
+    pool.arrived(byteCount)
     let starts: Bool = state.withLock { state in
       state.postedBytes -= byteCount
       return state.startsRunning()
     }
-    if starts { pool.run { [self] in runBlocks() } }
+    if starts { start() }
   }
 
   /// Drops the blocks that wait. Called when the response is over.
@@ -67,8 +84,16 @@ package final class ResponseQueue: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
+  private func start() {
+    pool.run({ [self] in runBlocks() }, of: owner, isLong: state.withLock { $0.isLong })
+  }
+
+  /// Runs blocks, until others wait for the thread.
   private func runBlocks() {
-    while let block = state.withLock({ $0.next() }) { block() }
+    while let block = state.withLock({ $0.next() }) {
+      block()
+      if pool.hasWaiting { return start() }
+    }
   }
 }
 
@@ -88,6 +113,7 @@ extension ResponseQueue.State {
       isRunning = false
       return nil
     }
+    defer { isLong = true }
     return block
   }
 }
