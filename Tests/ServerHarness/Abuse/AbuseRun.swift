@@ -2,10 +2,11 @@
 //
 //   1. The clients are alone.
 //   2. Control: a load of other well-behaved clients, with as many threads as a kind of attack has.
-//   3. Each kind of attack, one after the other, and then all at once. Attackers that take their time work
-// from
-//      the third step on to the end.
-//   4. All attackers are gone. Connections and descriptors return to the base.
+//   3. Second control: clients that ask for many large answers, and read them. Attackers that ask for work
+//      are compared with these.
+//   4. Each kind of attack, one after the other, and then all at once. Attackers that take their time work
+//      from this step on to the end.
+//   5. All attackers are gone. Connections and descriptors return to the base.
 
 #if Server
 import DocumentStore
@@ -14,7 +15,7 @@ import Harness
 
 /// The attacks on one server.
 package struct AbuseRun {
-  /// Measured in step 3, or in one of the others.
+  /// One measurement.
   package struct Phase: Sendable {
     package var name: String
     package var latency: LatencySummary
@@ -90,21 +91,23 @@ package struct AbuseRun {
   }
 
   package mutating func run() async throws -> Report {
-    let fast = kinds.filter { !$0.isSlow }
-    // The clients alone, the control and all kinds at once count as three kinds each.
-    let part = max(0.25, seconds * 0.95 / Double(fast.count + 9))
+    let fast = kinds.filter { !$0.isSlow && $0 != .greedyReaders }
+    // The clients alone, the two controls and all kinds at once count as three kinds each.
+    let part = max(0.25, seconds * 0.95 / Double(fast.count + 12))
     try await pause(min(1, part))
     report.baseMegabytes = target.residentBytes >> 20
     report.baseDescriptors = target.descriptorCount
     let base = try metrics()
     let alone = try await measure("alone", seconds: 3 * part)
     let control = try await measureControl(seconds: 3 * part)
+    let greedy = try await measureGreedy(seconds: 3 * part)
     began = Date()
     background = AttackThreads(kinds.filter(\.isSlow), on: target, threads: 1, seed: seed)
     for (place, kind) in fast.enumerated() {
-      try await attack([kind], named: kind.rawValue, seconds: part, place, alone, control)
+      try await attack(
+        [kind], named: kind.rawValue, seconds: part, place, alone, kind.isWork ? greedy : control)
     }
-    try await attack(fast, named: "all", seconds: 3 * part, fast.count, alone, control)
+    try await attack(fast, named: "all", seconds: 3 * part, fast.count, alone, greedy)
     try await finish(base)
     return report
   }
@@ -117,6 +120,12 @@ package struct AbuseRun {
     try await load.finish()
     if let violation = load.violation { fail("control: \(violation)") }
     return control
+  }
+
+  /// Clients that ask for as much as attackers do, and read it.
+  private mutating func measureGreedy(seconds: Double) async throws -> Phase {
+    let readers = AttackThreads([.greedyReaders], on: target, threads: Self.threads, seed: seed)
+    return try await measure("greedy", seconds: seconds) { readers.stop() }
   }
 
   private mutating func attack(

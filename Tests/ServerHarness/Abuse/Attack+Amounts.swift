@@ -89,6 +89,17 @@ extension Attack {
     for socket in sockets { socket.reset() }
   }
 
+  /// Asks for the same, and reads all answers, in windows as large as those of other clients.
+  func greedyReaders() {
+    let sockets = openMany(AttackKind.greedyReaders.connectionsMax)
+    for socket in sockets where !isOver { socket.send(bigQueries(20, opensWindows: true)) }
+    var rest = sockets
+    while !rest.isEmpty, !isOver {
+      rest = rest.filter { !$0.receiveAll(seconds: 0.02).isEmpty }
+    }
+    for socket in sockets { socket.reset() }
+  }
+
   private func bigQueries(_ count: Int, opensWindows: Bool) -> [UInt8] {
     var writer = FrameWriter()
     if opensWindows {

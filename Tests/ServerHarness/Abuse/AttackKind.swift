@@ -17,6 +17,8 @@ package enum AttackKind: String, CaseIterable, Sendable {
   case handshakeGarbage, handshakeDeaths, handshakes, hugeHello, plaintext
   // Clients that take their time.
   case silence, slowFields, slowBodies, slowHandshakes, slowReaders
+  /// No attack: clients that ask for as much as those of `unread`, and read all of it.
+  case greedyReaders
 
   /// The reasons by which a server refuses an attack: one of them has to be counted. Empty if the server
   /// answers it, or closes the connection as the client wants.
@@ -36,7 +38,7 @@ package enum AttackKind: String, CaseIterable, Sendable {
     case .slowFields: ["header_timeout"]
     case .slowBodies: ["body_rate"]
     case .slowReaders: ["unread"]
-    case .pipelining, .connections, .unread, .unreadMany, .garbagePaths, .deaths, .halfClosed,
+    case .greedyReaders, .pipelining, .connections, .unread, .unreadMany, .garbagePaths, .deaths, .halfClosed,
       .handshakeDeaths, .handshakes:
       []
     }
@@ -45,7 +47,7 @@ package enum AttackKind: String, CaseIterable, Sendable {
   /// Further reasons that may be counted.
   package var possibleRefusals: Set<String> {
     switch self {
-    case .unread, .unreadMany, .slowReaders: ["held_bytes", "unread"]
+    case .unread, .unreadMany, .slowReaders, .greedyReaders: ["held_bytes", "unread"]
     case .garbagePaths:
       ["host", "origin", "malformed", "header_size", "database_name", "databases", "credentials"]
     case .garbage, .adminGarbage: ["header_size", "host", "header_timeout"]
@@ -56,6 +58,15 @@ package enum AttackKind: String, CaseIterable, Sendable {
     case .streams: ["reset_flood"]
     case .pipelining: ["held_bytes", "malformed"]
     default: []
+    }
+  }
+
+  /// Whether the attack asks for work that the server also does for clients that read their answers. Others
+  /// then wait as they wait beside those clients.
+  package var isWork: Bool {
+    switch self {
+    case .unread, .unreadMany, .pipelining, .heldMessages: true
+    default: false
     }
   }
 
@@ -85,7 +96,7 @@ package enum AttackKind: String, CaseIterable, Sendable {
     switch self {
     case .unreadMany: 500
     case .connections: 300
-    case .unread, .silence, .slowFields, .slowBodies, .slowHandshakes, .slowReaders: 50
+    case .unread, .greedyReaders, .silence, .slowFields, .slowBodies, .slowHandshakes, .slowReaders: 50
     default: 10
     }
   }
