@@ -224,6 +224,7 @@ import Testing
     while arrays.count < 2 {
       let poll = client.back(arrays.last?.number ?? 0, polls: true)
       try peer.wait { poll.isEnded }
+      try #require(poll.status == 200)
       arrays += poll.arrays
     }
     #expect(arrays[1].text.contains("commitTime"))

@@ -77,22 +77,23 @@ import Testing
     while !text.contains("CURRENT") {
       let poll = client.back(last, polls: true)
       try peer.wait { poll.isEnded }
+      try #require(poll.status == 200)
       last = poll.arrays.last?.number ?? last
       text += poll.text
     }
-    var polls: [TestChannelExchange] = []
     put("rooms/a", text: "2", in: peer)
     while !text.contains("documentChange") {
-      polls.append(client.back(last, polls: true))
-      try peer.wait { polls.last!.isEnded }
-      #expect(polls.last!.arrays.first?.number == last + 1)
-      last = polls.last!.arrays.last?.number ?? last
-      text += polls.last!.text
+      let poll = client.back(last, polls: true)
+      try peer.wait { poll.isEnded }
+      try #require(poll.arrays.first?.number == last + 1)
+      last = poll.arrays.last?.number ?? last
+      text += poll.text
     }
     while true {
       let poll = client.back(last, polls: true, timeout: 10_000)
       peer.advance(seconds: 9)
       if poll.isEnded {
+        try #require(poll.status == 200)
         last = poll.arrays.last?.number ?? last
         continue
       }
@@ -180,6 +181,7 @@ import Testing
     while arrays.last != #"["close"]"# {
       let poll = client.back(last, polls: true)
       try peer.wait { poll.isEnded }
+      try #require(poll.status == 200)
       arrays += poll.arrays.map(\.text)
       last = poll.arrays.last?.number ?? last
     }
@@ -237,6 +239,7 @@ import Testing
     var back = first
     while true {
       try peer.wait { back.isEnded || back.ends(near: "\"49\"") }
+      try #require(back.status == 200)
       #expect(back.sink.body.count < 600 * 1024)
       let arrays = back.arrays
       numbers += arrays.map(\.number)
