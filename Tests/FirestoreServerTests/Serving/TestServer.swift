@@ -112,6 +112,7 @@ struct TestRequest {
   var version = 2
   var listener = 0
   var connection: UInt64 = 1
+  var isProxy = false
 
   init(_ method: String, _ target: String, body: String = "") {
     self.method = method
@@ -138,10 +139,10 @@ struct TestRequest {
   var http: HTTPRequest {
     var all = HTTPFields()
     for field in fields { all.append(name: Array(field.name.utf8), value: Array(field.value.utf8)) }
-    return HTTPRequest(
-      method: method, target: target, authority: authority, fields: all,
-      connection: ConnectionInfo(
-        number: connection, peer: "127.0.0.1", isLoopback: true, version: version, listener: listener))
+    var info = ConnectionInfo(
+      number: connection, peer: "127.0.0.1", isLoopback: true, version: version, listener: listener)
+    info.isProxy = isProxy
+    return HTTPRequest(method: method, target: target, authority: authority, fields: all, connection: info)
   }
 }
 

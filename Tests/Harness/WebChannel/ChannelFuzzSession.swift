@@ -2,7 +2,7 @@
 
 import FirestoreWire
 
-/// What a client knows about a session.
+/// A client's knowledge of a session.
 final class ChannelFuzzSession {
   private enum Mode { case stream, poll }
 
