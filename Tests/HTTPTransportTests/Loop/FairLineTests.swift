@@ -27,7 +27,7 @@ import Testing
     #expect(line.isEmpty && line.count == 0)
   }
 
-  @Test func shortWorkComesFirstAndLongWorkGoesOn() {
+  @Test func shortWorkComesFirstAndLongWorkContinues() {
     var line = FairLine()
     for number in 0..<3 { line.add(block("long\(number)"), of: 1, isLong: true) }
     for _ in 0..<20 { line.add(block("short"), of: 2, isLong: false) }
@@ -44,7 +44,7 @@ import Testing
     #expect(runAll(&line) == (0..<200).flatMap { round in (0..<5).map { "\($0).\(round)" } })
   }
 
-  /// The thread of the pool would otherwise go on with the first response.
+  /// The thread of the pool would otherwise continue with the first response.
   @Test func aResponseWithManyBlocksLeavesTheThreadToOthers() {
     let pool = ThreadPool(threadsMax: 1)
     let isOpen = Locked(false)

@@ -169,7 +169,8 @@ final class HTTP2Stream: ResponseSink {
     drop(.heldBytes, session, detail: "too many answers wait for their clients")
   }
 
-  /// Refuses to keep more of the answer, and drops what waits. The handler hears of it when the stream closes.
+  /// Refuses to keep more of the answer, and drops what waits. The handler hears of it when the stream
+  /// closes.
   private func drop(_ refusal: Refusal, _ session: HTTP2Session, detail: String) {
     isDropped = true
     body = []

@@ -27,7 +27,7 @@ struct FairLine {
     }
   }
 
-  /// After this number of short blocks in a row comes a long one, so that long work goes on.
+  /// After this number of short blocks in a row comes a long one, so that long work ends, too.
   private static let shortRunMax = 8
 
   private var short = Turns()
