@@ -68,6 +68,16 @@ final class PythonClients {
     return process
   }
 
+  /// The last line that the clients print.
+  private struct Result: Decodable {
+    var lostCalls: Int
+
+    enum CodingKeys: String, CodingKey { case lostCalls = "lost_calls" }
+  }
+
+  /// Calls that the library has lost: their ends have not come, even long after their deadlines.
+  private(set) var lostCalls = 0
+
   private struct Line: Decodable {
     var client: Int
     var number: Int
@@ -114,6 +124,7 @@ final class PythonClients {
     guard process.terminationStatus == 0 else {
       throw Violation("the clients of Python fail: \(String(decoding: printed, as: UTF8.self))")
     }
+    lostCalls = try JSONDecoder().decode(Result.self, from: printed).lostCalls
     let output = Pipe()
     let check = Self.process(arguments + ["--check"], output)
     try check.run()

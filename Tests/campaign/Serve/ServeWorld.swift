@@ -33,6 +33,7 @@ final class ServeWorld {
     var documents = 0
     var deadTransactions = 0
     var drainedListeners = 0
+    var lostCallsOfPython = 0
 
     mutating func add(_ other: Counts) {
       acknowledged.merge(other.acknowledged, uniquingKeysWith: +)
@@ -42,6 +43,7 @@ final class ServeWorld {
       documents += other.documents
       deadTransactions += other.deadTransactions
       drainedListeners += other.drainedListeners
+      lostCallsOfPython += other.lostCallsOfPython
     }
 
     var details: [(String, Int)] {
@@ -52,6 +54,7 @@ final class ServeWorld {
         ("targetsReset", watch.resets),
         ("deadTransactionsRefused", deadTransactions),
         ("drainedListeners", drainedListeners),
+        ("lostCallsOfPython", lostCallsOfPython),
       ]
     }
   }
@@ -105,6 +108,7 @@ final class ServeWorld {
   func finish() async throws {
     guard let python, let writing else { return }
     try python.finish()
+    counts.lostCallsOfPython = python.lostCalls
     counts.acknowledged["python"] = try await python.verify(writing)
   }
 
