@@ -16,6 +16,8 @@ final class ClientBackChannel {
   private(set) var repeatedFrom: Int?
   private var attempts = 0
   private var hasBytes = false
+  /// Back channels in a row that brought nothing.
+  private var silences = 0
   private var isClosed = false
   private var silenceTimer: PollLoop.Timer?
   private var unreadTimer: PollLoop.Timer?
@@ -84,6 +86,7 @@ final class ClientBackChannel {
   private func take(_ bytes: [UInt8]) {
     guard status == 200 else { return refusal += bytes }
     (hasBytes, attempts, repeatedFrom) = (true, 0, nil)
+    silences = 0
     stopWatching()
     do throws(Violation) {
       for frame in try reader.take(bytes) {
@@ -124,10 +127,11 @@ final class ClientBackChannel {
   private func watchSilence() {
     stopWatching()
     guard !polls || client.options.pollMilliseconds != nil else { return }
-    let time = client.options.silenceMilliseconds + (polls ? client.options.pollMilliseconds ?? 0 : 0)
+    let time = silenceMilliseconds + (polls ? client.options.pollMilliseconds ?? 0 : 0)
     silenceTimer = client.loop.after(milliseconds: time) { [weak self] in
       guard let self, !isClosed else { return }
       client.counts.deadBackChannels += 1
+      silences += 1
       if !polls, client.options.detectsBuffering {
         client.counts.bufferedBackChannels += 1
         polls = true
@@ -139,14 +143,18 @@ final class ClientBackChannel {
   /// The server has sent more than what has arrived. If it does not arrive, the back channel is dead.
   func noteUnread(_ lastID: Int) {
     guard unreadTimer == nil else { return }
-    unreadTimer = client.loop.after(milliseconds: client.options.silenceMilliseconds) { [weak self] in
+    unreadTimer = client.loop.after(milliseconds: silenceMilliseconds) { [weak self] in
       guard let self, !isClosed else { return }
       unreadTimer = nil
       guard client.lastID < lastID else { return }
       client.counts.deadBackChannels += 1
+      silences += 1
       restart()
     }
   }
+
+  /// A server that is slow is not asked more and more often.
+  private var silenceMilliseconds: Int { client.options.silenceMilliseconds << min(silences, 6) }
 
   private func stopWatching() {
     silenceTimer?.cancel()

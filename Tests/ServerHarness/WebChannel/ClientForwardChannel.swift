@@ -60,7 +60,9 @@ final class ClientForwardChannel {
     client.counts.forwardRequests += 1
     if request.attempts > 1 { client.counts.repeatedRequests += 1 }
     (status, body, isSent) = (0, [], true)
-    timer = client.loop.after(milliseconds: client.options.answerMilliseconds) { [weak self] in
+    // A server that is slow is not asked more and more often.
+    let time = client.options.answerMilliseconds << min(request.attempts - 1, 6)
+    timer = client.loop.after(milliseconds: time) { [weak self] in
       self?.connection.cancel()
       self?.retry()
     }

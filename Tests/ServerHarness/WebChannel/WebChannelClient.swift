@@ -35,6 +35,7 @@ package final class WebChannelClient {
   /// The last arrays. The server may send them again, until it knows that they have arrived.
   private var kept: [Int: ChannelArray] = [:]
   private var termination: ChannelConnection?
+  private var terminations = 0
   private var nextRequest: Int
   /// Called with each message of the service.
   package var onMessage: (([UInt8]) -> Void)?
@@ -94,7 +95,8 @@ package final class WebChannelClient {
       termination?.cancel()
       loop.after(milliseconds: options.retryMilliseconds) { [weak self] in self?.sendTermination() }
     }
-    timer = loop.after(milliseconds: options.answerMilliseconds, retry)
+    terminations += 1
+    timer = loop.after(milliseconds: options.answerMilliseconds << min(terminations - 1, 6), retry)
     termination?.send(method, target, body: method == "POST" ? [] : nil) { [weak self] event in
       switch event {
       case .end:
