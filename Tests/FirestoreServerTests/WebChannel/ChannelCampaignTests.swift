@@ -6,7 +6,7 @@ import Testing
 
 #if Server
 @Suite struct ChannelCampaignTests {
-  @Test func everyChangeArrivesOnce() async throws {
+  @Test func nothingIsLostAndNothingIsRepeated() async throws {
     let environment = ProcessInfo.processInfo.environment
     let histories = environment["DUGOUT_CHANNEL_HISTORIES"].flatMap { Int($0) } ?? 12
     let seed = environment["DUGOUT_SEED"].flatMap { UInt64($0) } ?? 1

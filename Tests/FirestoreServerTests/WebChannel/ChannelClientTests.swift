@@ -42,9 +42,6 @@ import Testing
       let isDone = loop.run(seconds: 20) {
         writer.isOver && (watcher.documentCount == 9 || watcher.violation != nil)
       }
-      print(
-        "seed \(seed) \(proxy.faults.counts) \(writer.client.counts.details) \(watcher.client.counts.details)"
-      )
       #expect(isDone, "\(writer.acknowledged) \(watcher.documentCount ?? -1)")
       #expect(writer.violation == nil)
       #expect(watcher.violation == nil)

@@ -13,9 +13,7 @@ import Testing
     let summary = FuzzCampaign.run(target, seed: seed, corpus: []) { $0 >= inputs }
     let input = summary.findingInput.map { Data($0).base64EncodedString() } ?? ""
     #expect(summary.finding == nil, "\(input)")
-    for part in [
-      "openListen ok", "openWrite ok", "send ok", "stream ok", "poll ok", "terminate ok", "refused",
-    ] {
+    for part in ["send ok", "stream ok", "poll ok", "refused"] {
       #expect(summary.answers.contains { $0.key.contains(part) }, "no answer with \(part)")
     }
   }

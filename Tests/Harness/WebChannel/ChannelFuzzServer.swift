@@ -15,11 +15,15 @@ final class ChannelFuzzServer {
   private var connections: [ChannelFuzzConnection] = []
   private var lastConnection: UInt64 = 0
 
+  /// A document that the query of the seeds finds, whose length differs in UTF-8 and UTF-16.
+  private static let document = Mutation.set(
+    DocumentPath(unchecked: ["c", "8"]), StoredMap([("n", .integer(8)), ("t", .string("é😀漢"))]))
+
   init() throws {
     var options = DocumentStore.Options()
     options.maintenance = .manual
     store = try DocumentStore.openInMemory(options: options)
-    try store.commit(ServiceSeeds.documents)
+    try store.commit(ServiceSeeds.documents + [Self.document])
     handler = try FirestoreHandler(
       emulatorOf: store, database: ServiceSeeds.database, clock: loop.clock, random: NumberedIDs())
   }

@@ -2,7 +2,7 @@
 
 import FirestoreWire
 
-/// A client's knowledge of a session.
+/// A session, with its arrays and the state that the server must have.
 final class ChannelFuzzSession {
   private enum Mode { case stream, poll }
 
