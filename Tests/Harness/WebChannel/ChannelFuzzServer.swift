@@ -88,6 +88,8 @@ final class ChannelFuzzConnection {
   private(set) var status: Int?
   private(set) var body: [UInt8] = []
   private(set) var hasEnded = false
+  /// Whether the transport has refused the request, which it does with a text.
+  private(set) var isMalformed = false
   private var isClosed = false
 
   init(_ session: HTTP1Session) { self.session = session }
@@ -98,7 +100,7 @@ final class ChannelFuzzConnection {
   func receive(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { bytes in
       // A request that is malformed has an answer all the same.
-      do throws(SessionError) { try session.receive(bytes) } catch {}
+      do throws(SessionError) { try session.receive(bytes) } catch { isMalformed = true }
     }
   }
 

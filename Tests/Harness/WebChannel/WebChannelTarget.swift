@@ -226,8 +226,12 @@ struct ChannelFuzzRun {
   private func checkRefusal(_ answer: ChannelFuzzConnection) throws(FuzzFinding) {
     guard let status = answer.status, status != 200, status != 204 else { return }
     guard answer.hasEnded else { throw FuzzFinding("a refusal with \(status) does not end") }
-    // The transport refuses a target that is too long with a text.
-    guard status != 414, status != 431 else { return }
+    if answer.isMalformed {
+      guard [400, 413, 414, 431].contains(status) else {
+        throw FuzzFinding("a malformed request has the status \(status)")
+      }
+      return
+    }
     let error = JSONTree(answer.body)["error"]
     guard error?["code"] == .number(Double(status)), error?["message"]?.text != nil,
       error?["status"]?.text != nil
