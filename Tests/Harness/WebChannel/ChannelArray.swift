@@ -4,8 +4,8 @@ import ByteStore
 import FirestoreWire
 
 /// An array of a back channel: `[id, content]`.
-package struct ChannelArray: Sendable, Equatable {
-  package enum Content: Sendable, Equatable {
+package struct ChannelArray: Sendable, Hashable {
+  package enum Content: Sendable, Hashable {
     /// The session has this id.
     case session(String)
     case noop
@@ -117,7 +117,7 @@ package struct ChannelArray: Sendable, Equatable {
 }
 
 /// The error with which a call has ended.
-package struct ChannelError: Sendable, Equatable {
+package struct ChannelError: Sendable, Hashable {
   package let code: Int?
   package let status: String
   package let message: String

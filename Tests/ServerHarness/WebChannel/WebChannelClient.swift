@@ -32,8 +32,8 @@ package final class WebChannelClient {
   private(set) var acknowledgedID = -1
   /// The number of the last array.
   private(set) var lastID = -1
-  /// The last arrays. The server may send them again, until it knows that they have arrived.
-  private var kept: [Int: ChannelArray] = [:]
+  /// The hashes of the last arrays. The server may send them again, until it knows that they have arrived.
+  private var kept: [Int: Int] = [:]
   private var termination: ChannelConnection?
   private var terminations = 0
   private var nextRequest: Int
@@ -158,7 +158,7 @@ package final class WebChannelClient {
   /// Takes an array of a back channel. Arrays that have been here before are skipped.
   func take(_ array: ChannelArray) throws(Violation) {
     guard array.id > lastID else {
-      guard kept[array.id] == array else {
+      guard kept[array.id] == array.hashValue else {
         throw Violation("array \(array.id) comes again with another content")
       }
       counts.repeatedArrays += 1
@@ -166,7 +166,7 @@ package final class WebChannelClient {
     }
     guard array.id == lastID + 1 else { throw Violation("array \(array.id) follows \(lastID)") }
     lastID = array.id
-    kept[array.id] = array
+    kept[array.id] = array.hashValue
     kept[array.id - Self.keptMax] = nil
     counts.arrays += 1
     onEvent?(
