@@ -67,6 +67,7 @@ struct CampaignProgram {
     Pending.self, Streams.self, Counters.self, Layers.self, Blobs.self, Upload.self, Copies.self,
     Fuzz.self, KillCampaign.self, Readers.self, Space.self, Memory.self, Borrowed.self, Shapes.self,
     Overload.self, Soak.self, ServeCampaign.self, AbuseCampaign.self, ChannelHistories.self,
+    Listeners.self,
   ]
 
   static func main() async {
