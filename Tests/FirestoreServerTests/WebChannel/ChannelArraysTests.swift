@@ -55,6 +55,19 @@ import Testing
     #expect(text(arrays, after: 3)?.hasSuffix("[[4,[4]]]") == true)
   }
 
+  @Test func numbersGainDigits() {
+    var arrays = ChannelArrays()
+    for number in 1...1000 {
+      arrays.append([0x31])
+      let isLast = arrays.acknowledge(UInt64(number - 1))
+      #expect(isLast)
+      let body = "[[\(number),[1]]]"
+      #expect(text(arrays, after: UInt64(number - 1)) == "\(body.utf8.count)\n\(body)")
+    }
+    let three = self.arrays("1", "é", "😀")
+    #expect(text(three, after: 0) == "26\n[[1,[1]],[2,[é]],[3,[😀]]]")
+  }
+
   @Test func piecesHaveBounds() {
     let arrays = arrays("1234567890", "1234567890", "1234567890")
     #expect(text(arrays, after: 0, bytesMax: 1)?.hasSuffix("\n[[1,[1234567890]]]") == true)

@@ -58,21 +58,46 @@ struct ChannelArrays {
   /// are none.
   func piece(after number: UInt64, bytesMax: Int, arraysMax: Int) -> Piece? {
     guard number >= acknowledged, number < last else { return nil }
-    var body: [UInt8] = [UInt8(ascii: "[")]
-    var excess = 0
+    let first = Int(number - acknowledged)
     var count = 0
-    for position in Int(number - acknowledged)..<items.count {
-      let item = items[position]
-      guard count == 0 || body.count + item.content.count <= bytesMax && count < arraysMax else { break }
-      if count > 0 { body.append(UInt8(ascii: ",")) }
-      body.append(contentsOf: "[\(acknowledged + UInt64(position) + 1),[".utf8)
-      body.append(contentsOf: item.content)
-      body.append(contentsOf: "]]".utf8)
+    var size = 1
+    var excess = 0
+    while first + count < items.count {
+      let item = items[first + count]
+      guard count == 0 || size + item.content.count <= bytesMax && count < arraysMax else { break }
+      // A comma follows, or the bracket at the end.
+      size += item.content.count + Decimal.digitCount(number + UInt64(count) + 1) + 6
       excess += item.excess
       count += 1
     }
-    body.append(UInt8(ascii: "]"))
-    return Piece(bytes: Array("\(body.count - excess)\n".utf8) + body, count: count)
+    return Piece(
+      bytes: bytes(items[first..<(first + count)], after: number, size: size, excess: excess),
+      count: count)
+  }
+
+  /// The bytes of a piece, whose arrays and brackets have this size.
+  private func bytes(
+    _ items: ArraySlice<Item>, after number: UInt64, size: Int, excess: Int
+  ) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(size + 12)
+    Decimal.append(UInt64(size - excess), to: &bytes)
+    bytes.append(UInt8(ascii: "\n"))
+    bytes.append(UInt8(ascii: "["))
+    var last = number
+    for item in items {
+      if last > number { bytes.append(UInt8(ascii: ",")) }
+      last += 1
+      bytes.append(UInt8(ascii: "["))
+      Decimal.append(last, to: &bytes)
+      bytes.append(UInt8(ascii: ","))
+      bytes.append(UInt8(ascii: "["))
+      bytes.append(contentsOf: item.content)
+      bytes.append(UInt8(ascii: "]"))
+      bytes.append(UInt8(ascii: "]"))
+    }
+    bytes.append(UInt8(ascii: "]"))
+    return bytes
   }
 
   /// An answer of one piece in ASCII.
@@ -83,11 +108,37 @@ struct ChannelArrays {
 enum UTF16Length {
   /// The number of UTF-16 code units. A sequence of four bytes becomes two units, and every other one unit.
   static func of(_ bytes: [UInt8]) -> Int {
+    // Most messages are in ASCII. This loop looks at many bytes at a time.
+    var bits: UInt8 = 0
+    for byte in bytes { bits |= byte }
+    guard bits >= 0x80 else { return bytes.count }
     var units = 0
     for byte in bytes {
       if byte & 0xC0 != 0x80 { units += 1 }
       if byte >= 0xF0 { units += 1 }
     }
     return units
+  }
+}
+
+/// Numbers as text, without a string for each.
+private enum Decimal {
+  static func digitCount(_ number: UInt64) -> Int {
+    var count = 1
+    var rest = number
+    while rest >= 10 {
+      rest /= 10
+      count += 1
+    }
+    return count
+  }
+
+  static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+    var divisor: UInt64 = 1
+    while number / divisor >= 10 { divisor *= 10 }
+    while divisor > 0 {
+      bytes.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+      divisor /= 10
+    }
   }
 }
