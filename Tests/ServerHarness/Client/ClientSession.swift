@@ -211,7 +211,8 @@ final class ClientSession: @unchecked Sendable {
     guard count >= 0 else { throw GRPCClientError("the server breaks HTTP/2: \(Self.text(count))") }
   }
 
-  func noteReceived(bytes: Int) { counters.add(bytes) }
+  func noteReceived(bytes: Int) { counters.add(received: bytes) }
+  func noteSent(bytes: Int) { counters.add(sent: bytes) }
 
   /// Whether the connection still has a purpose.
   var isOpen: Bool {
@@ -235,12 +236,15 @@ final class ClientSession: @unchecked Sendable {
 
 /// Counts the bytes of a connection. Usable from any thread.
 final class ClientCounters: @unchecked Sendable {
-  // Why `@unchecked Sendable` is correct: the lock protects the number.
+  // Why `@unchecked Sendable` is correct: the lock protects the numbers.
   private let lock = NSLock()
   private var received = 0
+  private var sent = 0
 
-  func add(_ bytes: Int) { lock.withLock { received += bytes } }
+  func add(received bytes: Int) { lock.withLock { received += bytes } }
+  func add(sent bytes: Int) { lock.withLock { sent += bytes } }
   var bytesReceived: Int { lock.withLock { received } }
+  var bytesSent: Int { lock.withLock { sent } }
 }
 
 /// The fields of a request in memory that nghttp2 can read.

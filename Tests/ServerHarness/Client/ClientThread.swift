@@ -149,7 +149,9 @@ final class ClientThread: @unchecked Sendable {
         guard !output.isEmpty else { return true }
       }
       switch socket.write(output[outputStart...]) {
-      case .bytes(let count): outputStart += count
+      case .bytes(let count):
+        session.noteSent(bytes: count)
+        outputStart += count
       case .later: return true
       case .lost: return false
       }

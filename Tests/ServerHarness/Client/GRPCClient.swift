@@ -50,6 +50,8 @@ package final class GRPCClient: Sendable {
 
   /// The bytes of all frames that the server has sent.
   package var bytesReceived: Int { counters.bytesReceived }
+  /// The bytes of all frames that were sent.
+  package var bytesSent: Int { counters.bytesSent }
 
   // MARK: Unary calls
 
