@@ -20,13 +20,31 @@ enum FirestoreMessages {
       + paths.flatMap { WireBytes.field(2, WireBytes.field(1, document($0, mark: mark))) }
   }
 
-  static func document(_ path: String, mark: String) -> [UInt8] {
-    let texts = [
+  /// The writes of a request of a write stream.
+  static func writes(_ paths: [String], mark: String) -> [UInt8] {
+    paths.flatMap { WireBytes.field(3, WireBytes.field(1, document($0, mark: mark))) }
+  }
+
+  /// The request of `writes` in JSON.
+  static func writesJSON(_ paths: [String], mark: String) -> String {
+    let writes = paths.map { path in
+      let fields =
+        texts(mark).map { #""\#($0)":{"stringValue":"\#($1)"}"# } + [#""age":{"integerValue":"36"}"#]
+      return #"{"update":{"name":"\#(name(path))","fields":{\#(fields.joined(separator: ","))}}}"#
+    }
+    return #"{"writes":[\#(writes.joined(separator: ","))]}"#
+  }
+
+  private static func texts(_ mark: String) -> [(String, String)] {
+    [
       ("name", "Ada Lovelace"), ("city", "London"), ("mark", mark),
       ("text", String(repeating: "abc ", count: 40)),
     ]
-    return WireBytes.field(1, name(path))
-      + texts.flatMap { field, text in
+  }
+
+  static func document(_ path: String, mark: String) -> [UInt8] {
+    WireBytes.field(1, name(path))
+      + texts(mark).flatMap { field, text in
         WireBytes.field(2, WireBytes.field(1, field) + WireBytes.field(2, WireBytes.field(17, text)))
       }
       + WireBytes.field(
@@ -40,6 +58,13 @@ enum FirestoreMessages {
       WireBytes.field(2, WireBytes.field(1, "\(database)/documents") + WireBytes.field(2, query))
       + WireBytes.field(5, 2)
     return WireBytes.field(1, database) + WireBytes.field(2, target)
+  }
+
+  /// The request of `listen` in JSON.
+  static func listenJSON(_ collection: String) -> String {
+    let query = #"{"from":[{"collectionId":"\#(collection)"}]}"#
+    let target = #"{"query":{"parent":"\#(database)/documents","structuredQuery":\#(query)},"targetId":2}"#
+    return #"{"database":"\#(database)","addTarget":\#(target)}"#
   }
 
   /// Whether a message of a watch stream is about targets, and not about a document.

@@ -14,6 +14,7 @@ enum ServerRows: RowGroup {
     var parts = try GetRows.parts(server, peers, in: directory)
     parts += try CommitRows.parts(server, peers, in: directory)
     parts += try ListenerRows.parts(server, peers)
+    parts += try DeliveryRows.parts(in: directory)
     parts += try ServerMemoryRows.parts(in: directory) + StartRows.parts(peers, in: directory)
     for index in parts.indices { parts[index].resources = peers }
     return parts

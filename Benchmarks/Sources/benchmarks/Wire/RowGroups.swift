@@ -54,6 +54,7 @@ enum RowGroups {
       }
       lines += verdicts(goal, part, values: results[index], base: base)
     }
+    lines += (part.notes?() ?? []).map { "    \($0)" }
     return lines.joined(separator: "\n")
   }
 

@@ -8,6 +8,8 @@ struct RowPart {
   var subjects: [RowSubject]
   /// Ratios to the first subject that should not be exceeded.
   var goals: [RowGoal] = []
+  /// Further lines below the table, after all rounds.
+  var notes: (() -> [String])?
   /// Processes and other things that the subjects need until the end of the part.
   var resources: AnyObject?
 }
