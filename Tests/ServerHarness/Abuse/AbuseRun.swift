@@ -1,7 +1,8 @@
 // Attacks a running server, while other clients measure it.
 //
 //   1. The clients are alone.
-//   2. Control: a load of other well-behaved clients, with as many threads as a kind of attack has.
+//   2. Control: other well-behaved clients, with as many threads as a kind of attack has, and as many threads
+//      that only use the processors, as attackers do by sending.
 //   3. Second control: clients that ask for many large answers, and read them. Attackers that ask for work
 //      are compared with these.
 //   4. Each kind of attack, one after the other, and then all at once. Attackers that take their time work
@@ -91,7 +92,7 @@ package struct AbuseRun {
   }
 
   package mutating func run() async throws -> Report {
-    let fast = kinds.filter { !$0.isSlow && $0 != .greedyReaders }
+    let fast = kinds.filter { !$0.isSlow && !$0.isControl }
     // The clients alone, the two controls and all kinds at once count as three kinds each.
     let part = max(0.25, seconds * 0.95 / Double(fast.count + 12))
     try await pause(min(1, part))
@@ -116,7 +117,8 @@ package struct AbuseRun {
 
   private mutating func measureControl(seconds: Double) async throws -> Phase {
     let load = try MeasuredClients(target, count: Self.threads, first: 100, isPaced: false)
-    let control = try await measure("control", seconds: seconds)
+    let burn = AttackThreads([.idleBurn], on: target, threads: Self.threads, seed: seed)
+    let control = try await measure("control", seconds: seconds) { burn.stop() }
     try await load.finish()
     if let violation = load.violation { fail("control: \(violation)") }
     return control

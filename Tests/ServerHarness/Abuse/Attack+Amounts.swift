@@ -89,6 +89,12 @@ extension Attack {
     for socket in sockets { socket.reset() }
   }
 
+  /// Uses a processor for a while.
+  mutating func idleBurn() {
+    let end = Date().addingTimeInterval(0.02)
+    while Date() < end { _ = random.bytes(4096) }
+  }
+
   /// Asks for the same, and reads all answers, in windows as large as those of other clients.
   func greedyReaders() {
     let sockets = openMany(AttackKind.greedyReaders.connectionsMax)

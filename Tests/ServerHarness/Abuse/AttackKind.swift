@@ -19,6 +19,8 @@ package enum AttackKind: String, CaseIterable, Sendable {
   case silence, slowFields, slowBodies, slowHandshakes, slowReaders
   /// No attack: clients that ask for as much as those of `unread`, and read all of it.
   case greedyReaders
+  /// No attack: threads that only use the processors, as the work of attackers does on the same machine.
+  case idleBurn
 
   /// The reasons by which a server refuses an attack: one of them has to be counted. Empty if the server
   /// answers it, or closes the connection as the client wants.
@@ -38,7 +40,8 @@ package enum AttackKind: String, CaseIterable, Sendable {
     case .slowFields: ["header_timeout"]
     case .slowBodies: ["body_rate"]
     case .slowReaders: ["unread"]
-    case .greedyReaders, .pipelining, .connections, .unread, .unreadMany, .garbagePaths, .deaths, .halfClosed,
+    case .greedyReaders, .idleBurn, .pipelining, .connections, .unread, .unreadMany, .garbagePaths, .deaths,
+      .halfClosed,
       .handshakeDeaths, .handshakes:
       []
     }
@@ -80,6 +83,9 @@ package enum AttackKind: String, CaseIterable, Sendable {
 
   /// The time after which the server has to have refused the attack.
   package var secondsUntilRefusal: Double { self == .slowReaders ? 66 : isSlow ? 26 : 0 }
+
+  /// Whether it is no attack, but the work of others that attacks are compared with.
+  package var isControl: Bool { self == .greedyReaders || self == .idleBurn }
 
   /// Whether the attack is one of TLS, or one that TLS excludes.
   package func isPossible(isEncrypted: Bool) -> Bool {

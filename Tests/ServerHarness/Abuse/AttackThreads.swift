@@ -72,6 +72,7 @@ extension Attack {
     case .connections: connections()
     case .unread: unread(kind.connectionsMax, queries: 20, seconds: 1)
     case .greedyReaders: greedyReaders()
+    case .idleBurn: idleBurn()
     case .unreadMany: unread(kind.connectionsMax, queries: 1, seconds: 2)
     case .garbage: garbage()
     case .garbageFrames: garbageFrames()
