@@ -11,8 +11,7 @@ package import FirestoreWire
 package import Harness
 package import OfflineSync
 
-/// What one listener knows. A stream is one after the other, each resumed with the token of the one before
-/// it.
+/// The knowledge of one listener. Each of its streams is resumed with the token of the one before it.
 package struct SequenceWatch {
   private enum Phase { case requested, added, current }
 
