@@ -107,7 +107,7 @@ private struct ChannelScan {
     return number
   }
 
-  /// What an array has, without its brackets.
+  /// The content of an array, without its brackets.
   mutating func content() throws -> UnsafeRawBufferPointer {
     let start = position
     var depth = 0
