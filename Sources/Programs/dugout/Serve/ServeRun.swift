@@ -183,7 +183,8 @@ struct ServeRun {
     switch error {
     case .missingAdminSecret, .unusableAdminSecret, .unencryptedAddress, .exposedEmulator,
       .anyAddressWithoutEmulator, .missingAllowedHosts, .invalidAddress, .invalidPort, .invalidOrigin,
-      .invalidHost, .invalidTrustedProxy, .uselessTrustedProxy, .invalidNumber, .invalidDatabase, .missingTrait:
+      .invalidHost, .invalidTrustedProxy, .uselessTrustedProxy, .invalidNumber, .invalidDatabase,
+      .missingTrait:
       .usage
     case .alreadyRun: .checkFailed
     case .tooManyDatabases, .unusableDirectory, .lockedDatabase, .unusableDatabase, .cannotListen:
