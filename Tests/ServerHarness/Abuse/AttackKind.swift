@@ -8,7 +8,7 @@ package enum AttackKind: String, CaseIterable, Sendable {
   // Too much of something.
   case hugeFields, hugeMessages, heldMessages, pipelining, connections
   // Clients that do not read.
-  case unread, unreadMany
+  case unread, unreadMany, unreadChannels
   // What is no request, or no good one.
   case garbage, garbageFrames, garbagePaths, adminGarbage
   // Clients that go away.
@@ -40,9 +40,8 @@ package enum AttackKind: String, CaseIterable, Sendable {
     case .slowFields: ["header_timeout"]
     case .slowBodies: ["body_rate"]
     case .slowReaders: ["unread"]
-    case .greedyReaders, .idleBurn, .pipelining, .connections, .unread, .unreadMany, .garbagePaths, .deaths,
-      .halfClosed,
-      .handshakeDeaths, .handshakes:
+    case .greedyReaders, .idleBurn, .pipelining, .connections, .unread, .unreadMany, .unreadChannels,
+      .garbagePaths, .deaths, .halfClosed, .handshakeDeaths, .handshakes:
       []
     }
   }
@@ -51,6 +50,7 @@ package enum AttackKind: String, CaseIterable, Sendable {
   package var possibleRefusals: Set<String> {
     switch self {
     case .unread, .unreadMany, .slowReaders, .greedyReaders: ["held_bytes", "unread"]
+    case .unreadChannels: ["held_bytes", "unread", "channels", "channel_timeout"]
     case .garbagePaths:
       ["host", "origin", "malformed", "header_size", "database_name", "databases", "credentials"]
     case .garbage, .adminGarbage: ["header_size", "host", "header_timeout"]
@@ -68,7 +68,7 @@ package enum AttackKind: String, CaseIterable, Sendable {
   /// then wait as they wait beside those clients.
   package var isWork: Bool {
     switch self {
-    case .unread, .unreadMany, .pipelining, .heldMessages: true
+    case .unread, .unreadMany, .unreadChannels, .pipelining, .heldMessages: true
     default: false
     }
   }
@@ -100,7 +100,7 @@ package enum AttackKind: String, CaseIterable, Sendable {
   /// Connections that one attacker has at the same time.
   package var connectionsMax: Int {
     switch self {
-    case .unreadMany: 500
+    case .unreadMany, .unreadChannels: 500
     case .connections: 300
     case .unread, .greedyReaders, .silence, .slowFields, .slowBodies, .slowHandshakes, .slowReaders: 50
     default: 10

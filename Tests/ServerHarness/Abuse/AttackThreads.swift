@@ -74,6 +74,7 @@ extension Attack {
     case .greedyReaders: greedyReaders()
     case .idleBurn: idleBurn()
     case .unreadMany: unread(kind.connectionsMax, queries: 1, seconds: 2)
+    case .unreadChannels: unreadChannels(kind.connectionsMax)
     case .garbage: garbage()
     case .garbageFrames: garbageFrames()
     case .garbagePaths: garbagePaths()
