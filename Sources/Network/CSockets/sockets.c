@@ -304,8 +304,9 @@ int dugout_thread_start(void (*run)(void *), void *context) {
 
 void dugout_thread_lower_priority(void) {
 #ifdef __linux__
-  // On Linux this is the thread, and not the process. Another thread gets about nine times as much time.
-  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + 10);
+  // On Linux this is the thread, and not the process. Another thread gets about nine times as much time. A
+  // thread begins with the priority of the thread that has started it, so that of the process is the base.
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, getpid()) + 10);
 #endif
 }
 

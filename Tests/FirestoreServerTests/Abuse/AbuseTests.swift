@@ -16,6 +16,7 @@ import Testing
   /// Those that take more than ten seconds, or hundreds of megabytes, are for the campaign.
   private static let kinds = AttackKind.allCases.filter {
     !$0.isSlow && !$0.isControl && $0 != .heldMessages && $0 != .unreadMany
+      && $0 != .unreadChannels
   }
 
   private func attacked(

@@ -254,6 +254,23 @@ import Testing
     #expect(texts.count { $0.contains("rooms/0\"") } < 5)
   }
 
+  /// The call waits for acknowledgements, and what the client sends waits for the call.
+  @Test func aClientThatSendsWithoutAcknowledgingLosesItsSession() throws {
+    let peer = try ChannelPeer()
+    let text = String(repeating: "x", count: 20_000)
+    for room in 0..<60 { put("rooms/\(room)", text: text, in: peer) }
+    let client = try ChannelClient(peer, "Listen", [ChannelClient.watchAll("rooms")])
+    func held() -> Int {
+      Int(client.forward([], offset: 1).text.dropLast().split(separator: ",").last ?? "") ?? -1
+    }
+    try peer.wait { held() > 60 * text.utf8.count }
+    let message = "{\"x\":\"" + String(repeating: "x", count: 300_000) + "\"}"
+    for offset in 1...3 { #expect(client.forward([message], offset: offset).status == 200) }
+    _ = client.forward([message], offset: 4)
+    #expect(client.forward([], offset: 5).status == 400)
+    #expect(peer.metrics.count(of: ServerRefusal.channelRequests) == 1)
+  }
+
   @Test func aServerWithoutMemoryEndsTheSession() throws {
     let peer = try ChannelPeer(budget: HeldMemory(bytesMax: 64 * 1024))
     let text = String(repeating: "x", count: 10_000)

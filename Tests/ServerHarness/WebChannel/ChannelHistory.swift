@@ -1,15 +1,12 @@
 // One history of clients of WebChannel behind a proxy with faults.
 //
 //   1. Writers and listeners of one collection open their sessions. Listeners lose their back channels, and
-// come
-//      back in new sessions.
-//   2. The faults become fewer, and end. Each writer comes to its end: it leaves, ends its stream, or sends a
-// write
-//      that fails.
+//      come back in new sessions.
+//   2. The faults become fewer, and end. Each writer comes to its end: it leaves, ends its stream, or sends
+//      a write that fails.
 //   3. Each write is in the store once, and all listeners show the documents of the store.
-//   4. Sessions that clients have ended are unknown to the server. The test ends all others: those of clients
-// that
-//      disappear, and those of first requests that arrived twice.
+//   4. Sessions that clients have ended are unknown to the server. The test ends all others: those of
+//      clients that disappear, and those of first requests that arrived twice.
 
 #if Server
 import DocumentStore

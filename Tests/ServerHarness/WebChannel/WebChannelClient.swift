@@ -2,8 +2,7 @@
 //
 //   1. The first messages ride in the request that opens the session. Its answer has the session's id.
 //   2. A back channel brings arrays with consecutive numbers. When it ends or is lost, another one begins,
-// from
-//      the last number that has arrived.
+//      from the last number that has arrived.
 //   3. One forward request at a time carries messages. If its answer is lost, it is sent again with the same
 //      number, and perhaps with messages that came meanwhile.
 //   4. The session ends with an error, with `close`, or with a request of the client.

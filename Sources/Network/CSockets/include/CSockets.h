@@ -65,8 +65,8 @@ int dugout_connect(const char *host, int port);
 /// Starts a detached thread that blocks all signals and runs `run(context)`.
 int dugout_thread_start(void (*run)(void *), void *context);
 
-/// A number of the calling thread that no other running thread has.
 /// Lets other threads of the process run first, where threads have priorities of their own.
 void dugout_thread_lower_priority(void);
 
+/// A number of the calling thread that no other running thread has.
 uint64_t dugout_thread_number(void);

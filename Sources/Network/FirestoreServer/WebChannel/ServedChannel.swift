@@ -39,6 +39,13 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
   private var isHandling = false
   private var isDraining = false
   private var isCallOver = false
+  /// Whether the queue of the call waits for the client, and the bytes that the client has sent meanwhile.
+  private var isPaused = false
+  private var pausedBytes = 0
+  private var isDropped = false
+  /// A request that arrives while the queue waits takes memory of its own.
+  private static let requestBytes = 512
+  private static let pausedBytesMax = 1 << 20
 
   /// Creates a session on the loop of its first response, by which this is called.
   init(
@@ -129,8 +136,17 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
 
   private func pass(_ message: [UInt8]) {
     // A client that goes on sending does not keep its stream open. It sends these writes again.
-    guard !isDraining else { return }
+    guard !isDraining, !isDropped else { return }
     record.received(message.count)
+    if isPaused {
+      pausedBytes += message.count + Self.requestBytes
+      // The client sends, but does not acknowledge. It opens another session, and sends the rest again.
+      guard pausedBytes <= Self.pausedBytesMax || pausedBytes == message.count + Self.requestBytes else {
+        runner.journal.refused(.channelRequests, connection)
+        isDropped = true
+        return waiting.append(.drop)
+      }
+    }
     call?.send(message)
   }
 
@@ -179,7 +195,10 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
       }
     case .end(let request): responses.removeValue(forKey: request)?.response.end()
     case .pass(let message): pass(message)
-    case .setPaused(let isPaused): queue.setPaused(isPaused)
+    case .setPaused(let isPaused):
+      self.isPaused = isPaused
+      pausedBytes = 0
+      queue.setPaused(isPaused)
     case .cancelCall(let end): cancelCall(end)
     case .forget: forget()
     }
