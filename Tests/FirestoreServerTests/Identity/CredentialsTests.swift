@@ -1,4 +1,4 @@
-// Who may call a server: the admin alone, or everybody if it is an emulator.
+// A server is called by the admin alone, and an emulator by everybody.
 
 import FirestoreWire
 import OfflineSync

@@ -202,8 +202,11 @@ struct ChannelClient {
   }
 
   /// Opens a session.
-  init(_ peer: ChannelPeer, _ method: String, _ requests: [String]) throws {
-    let exchange = Self.open(peer, method, requests)
+  init(
+    _ peer: ChannelPeer, _ method: String, _ requests: [String],
+    change: (inout TestRequest) -> Void = { _ in }
+  ) throws {
+    let exchange = Self.open(peer, method, requests, change)
     let handshake = try #require(exchange.arrays.first?.content as? [Any])
     self.init(peer, method, sid: try #require(handshake[1] as? String))
   }

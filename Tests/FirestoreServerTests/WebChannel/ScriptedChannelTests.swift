@@ -1,4 +1,4 @@
-// What the client of WebChannel makes of the answers of a server, right and wrong.
+// The client of WebChannel accepts right answers of a server, and rejects wrong ones.
 
 import Harness
 import Testing

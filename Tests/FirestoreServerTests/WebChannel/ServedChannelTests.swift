@@ -271,6 +271,19 @@ import Testing
     #expect(peer.metrics.count(of: ServerRefusal.channelRequests) == 1)
   }
 
+  @Test func sessionsBehindAProxyDoNotShareTheMemoryOfAConnection() throws {
+    let budget = HeldMemory(bytesMax: 64 * 1024, within: HeldMemory(bytesMax: 16 << 20))
+    let peer = try ChannelPeer(budget: budget)
+    let text = String(repeating: "x", count: 10_000)
+    for room in 0..<30 { put("rooms/\(room)", text: text, in: peer) }
+    let client = try ChannelClient(peer, "Listen", [ChannelClient.watchAll("rooms")]) { $0.isProxy = true }
+    func held() -> Int {
+      Int(client.forward([], offset: 1).text.dropLast().split(separator: ",").last ?? "") ?? -1
+    }
+    try peer.wait { held() > 30 * text.utf8.count }
+    #expect(client.back(0, polls: true).status == 200)
+  }
+
   @Test func aServerWithoutMemoryEndsTheSession() throws {
     let peer = try ChannelPeer(budget: HeldMemory(bytesMax: 64 * 1024))
     let text = String(repeating: "x", count: 10_000)

@@ -44,20 +44,11 @@ extension Attack {
       #"{"parent":"\#(name)/documents","structuredQuery":{"from":[{"collectionId":"\#(AbuseTarget.bigCollection)"}]}}"#
     let message = #"{"database":"\#(name)","addTarget":{"targetId":2,"query":\#(query)}}"#
     let form =
-      "headers=Authorization%3ABearer%20owner%0D%0A&count=1&ofs=0&req0___data__=\(Self.percentEncoded(message))"
+      "headers=Authorization%3ABearer%20owner%0D%0A&count=1&ofs=0&req0___data__=\(FormText.encoded(message))"
     let head =
-      "POST \(Self.channel)?VER=8&CVER=22&RID=1&database=\(Self.percentEncoded(name)) HTTP/1.1\r\n"
+      "POST \(Self.channel)?VER=8&CVER=22&RID=1&database=\(FormText.encoded(name)) HTTP/1.1\r\n"
       + "Host: localhost\r\nContent-Length: \(form.utf8.count)\r\n\r\n"
     return Array((head + form).utf8)
-  }
-
-  private static func percentEncoded(_ text: String) -> String {
-    text.utf8.map { byte in
-      let scalar = Character(UnicodeScalar(byte))
-      return scalar.isASCII && (scalar.isLetter || scalar.isNumber)
-        ? String(scalar) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
-    .joined()
   }
 
   /// The id in the answer to an opening request.

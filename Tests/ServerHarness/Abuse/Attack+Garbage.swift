@@ -1,4 +1,4 @@
-// What is no request, and clients that go away.
+// Bytes that are no request, and clients that go away.
 
 #if Server
 import Harness

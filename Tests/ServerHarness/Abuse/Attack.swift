@@ -1,4 +1,4 @@
-// What an attack needs, and how often it happened.
+// The means of an attack, and how often it has happened.
 
 #if Server
 import FirestoreWire

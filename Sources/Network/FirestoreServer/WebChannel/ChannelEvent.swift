@@ -1,4 +1,4 @@
-// What happens to a session, and what it does then.
+// The events of a session, and its actions.
 
 internal import FirestoreService
 

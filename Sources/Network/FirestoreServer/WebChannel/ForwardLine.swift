@@ -22,7 +22,7 @@ struct ForwardLine {
     var ready: [[UInt8]] = []
     for request in requests where request.number >= next {
       if request.number == next {
-        // The same number may have arrived before its time.
+        // A request with this number may have arrived before its time.
         removeEarly(next)
         ready.append(request.message)
         next += 1

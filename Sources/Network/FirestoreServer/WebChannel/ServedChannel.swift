@@ -60,7 +60,9 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
     self.record = record
     loop = response.loop
     queue = response.queue.makeSibling()
-    share = HeldMemoryShare(of: response.budget)
+    // The clients of a proxy share its connections, but not the limits of a connection.
+    let budget = opening.connection.isProxy ? response.budget.ofServer : response.budget
+    share = HeldMemoryShare(of: budget)
     session = ChannelSession(
       firstRequest: opening.form.requests.first?.number ?? 0, limits: surroundings.limits,
       at: surroundings.now)
@@ -164,7 +166,7 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
 
   private func handle(_ event: ChannelEvent) {
     waiting.append(event)
-    // What an action calls may come back here. The actions of an event come before the next event.
+    // An action may call this again. The actions of an event come before the next event.
     guard !isHandling else { return }
     isHandling = true
     var position = 0

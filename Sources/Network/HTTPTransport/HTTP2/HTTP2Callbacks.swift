@@ -49,7 +49,7 @@ enum HTTP2Callbacks {
       guard let frame = unsafe frame, let owner = unsafe HTTP2Callbacks.owner(user) else { return 0 }
       let head = unsafe frame.pointee.hd
       let isEnd = head.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
-      // The same bit, in frames of other types.
+      // In SETTINGS and PING, this bit says that the frame is an acknowledgement.
       let isAcknowledgement = isEnd
       switch UInt32(head.type) {
       case NGHTTP2_HEADERS.rawValue:
