@@ -23,6 +23,7 @@
 // | DugoutServer           | FirestoreServer                                               |                           |
 // | FirestoreServer        | HTTPTransport FirestoreService FirestoreWire Authority OfflineSync DocumentStore ByteStore Libc CDigest | Dispatch Synchronization |
 // | HTTPTransport          | ByteStore Libc CSockets CTLS CNGHTTP2                         | Dispatch Synchronization  |
+// | FirestoreRemote        | FirestoreWire OfflineSync DocumentStore ByteStore Libc        | Foundation Dispatch Synchronization |
 // | FirestoreService       | FirestoreWire Authority OfflineSync DocumentStore ByteStore Libc | Dispatch Synchronization |
 // | FirestoreWire          | OfflineSync DocumentStore ByteStore Libc                      |                           |
 // | ObjectSync             | OfflineSync ObjectStore DocumentStore ByteStore Libc CDigest  | Dispatch Synchronization  |
@@ -83,6 +84,7 @@ let package = Package(
     .library(name: "Authority", targets: ["Authority"]),
     .library(name: "FirestoreWire", targets: ["FirestoreWire"]),
     .library(name: "FirestoreService", targets: ["FirestoreService"]),
+    .library(name: "FirestoreRemote", targets: ["FirestoreRemote"]),
     .library(name: "DugoutServer", targets: ["DugoutServer"]),
     .library(name: "FirebaseCore", targets: ["FirebaseCore"]),
     .library(name: "FirebaseFirestore", targets: ["FirebaseFirestore"]),
@@ -152,6 +154,10 @@ let package = Package(
       name: "FirestoreService",
       dependencies: ["FirestoreWire", "Authority", "OfflineSync", "DocumentStore", "ByteStore", "Libc"],
       path: "Sources/Network/FirestoreService", swiftSettings: engine),
+    .target(
+      name: "FirestoreRemote",
+      dependencies: ["FirestoreWire", "OfflineSync", "DocumentStore", "ByteStore", "Libc"],
+      path: "Sources/Network/FirestoreRemote", swiftSettings: engine),
 
     .systemLibrary(
       name: "CNGHTTP2", path: "Sources/Network/CNGHTTP2", pkgConfig: "libnghttp2",
@@ -338,6 +344,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "FirestoreRemoteTests",
+      dependencies: [
+        "FirestoreRemote", "FirestoreServer", "HTTPTransport", "FirestoreService", "FirestoreWire",
+        "Authority", "OfflineSync", "DocumentStore", "ByteStore", "Harness", "ServerHarness",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "HTTPTransportTests",
       dependencies: [
         "HTTPTransport", "CSockets", "ByteStore", "Libc", "Harness", "ServerHarness", "CAllocations",
@@ -436,7 +449,8 @@ if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
     "CLZ4", "CPortableLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
     "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Authority", "FirestoreWire",
-    "FirestoreService", "CNGHTTP2", "CSockets", "CTLS", "HTTPTransport", "FirestoreServer", "DugoutServer",
+    "FirestoreService", "FirestoreRemote", "CNGHTTP2", "CSockets", "CTLS", "HTTPTransport", "FirestoreServer",
+    "DugoutServer",
     "Harness", "ServerHarness", "CAllocations",
   ]
   let api = [
@@ -451,7 +465,8 @@ if let band = Context.environment["DUGOUT_BAND"] {
       "CDigestTests", "CPortableLZ4Tests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests",
     ],
     "network": engine + [
-      "FirestoreWireTests", "FirestoreServiceTests", "HTTPTransportTests", "FirestoreServerTests",
+      "FirestoreWireTests", "FirestoreServiceTests", "FirestoreRemoteTests", "HTTPTransportTests",
+      "FirestoreServerTests",
     ],
     "api": engine + api + [
       "OfflineSyncTests", "ObjectSyncTests", "AuthorityTests", "FirebaseCoreTests", "FirebaseFirestoreTests",
