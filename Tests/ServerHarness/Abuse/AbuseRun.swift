@@ -4,7 +4,7 @@
 //   2. Control: other well-behaved clients, with as many threads as a kind of attack has, and as many threads
 //      that only use the processors, as attackers do by sending.
 //   3. Second control: clients that ask for many large answers, and read them. Attackers that ask for work
-//      are compared with these.
+//      are compared with these, and all attackers at once with as many of them.
 //   4. Each kind of attack, one after the other, and then all at once. Attackers that take their time work
 //      from this step on to the end.
 //   5. All attackers are gone. Connections and descriptors return to the base.
@@ -93,22 +93,23 @@ package struct AbuseRun {
 
   package mutating func run() async throws -> Report {
     let fast = kinds.filter { !$0.isSlow && !$0.isControl }
-    // The clients alone, the two controls and all kinds at once count as three kinds each.
-    let part = max(0.25, seconds * 0.95 / Double(fast.count + 12))
+    // The clients alone, the three controls and all kinds at once count as three kinds each.
+    let part = max(0.25, seconds * 0.95 / Double(fast.count + 15))
     try await pause(min(1, part))
     report.baseMegabytes = target.residentBytes >> 20
     report.baseDescriptors = target.descriptorCount
     let base = try metrics()
     let alone = try await measure("alone", seconds: 3 * part)
     let control = try await measureControl(seconds: 3 * part)
-    let greedy = try await measureGreedy(seconds: 3 * part)
+    let greedy = try await measureGreedy("greedy", threads: Self.threads, seconds: 3 * part)
+    let crowd = try await measureGreedy("crowd", threads: fast.count, seconds: 3 * part)
     began = Date()
     background = AttackThreads(kinds.filter(\.isSlow), on: target, threads: 1, seed: seed)
     for (place, kind) in fast.enumerated() {
       try await attack(
         [kind], named: kind.rawValue, seconds: part, place, alone, kind.isWork ? greedy : control)
     }
-    try await attack(fast, named: "all", seconds: 3 * part, fast.count, alone, greedy)
+    try await attack(fast, named: "all", seconds: 3 * part, fast.count, alone, crowd)
     try await finish(base)
     return report
   }
@@ -125,9 +126,11 @@ package struct AbuseRun {
   }
 
   /// Clients that ask for as much as attackers do, and read it.
-  private mutating func measureGreedy(seconds: Double) async throws -> Phase {
-    let readers = AttackThreads([.greedyReaders], on: target, threads: Self.threads, seed: seed)
-    return try await measure("greedy", seconds: seconds) { readers.stop() }
+  private mutating func measureGreedy(
+    _ name: String, threads: Int, seconds: Double
+  ) async throws -> Phase {
+    let readers = AttackThreads([.greedyReaders], on: target, threads: threads, seed: seed)
+    return try await measure(name, seconds: seconds) { readers.stop() }
   }
 
   private mutating func attack(
