@@ -7,7 +7,7 @@ import OfflineSync
 final class SyncClient: @unchecked Sendable {
   // The conformance is unchecked, because a history runs on one thread.
   let number: Int
-  private let scheduler: VirtualScheduler
+  private let scheduler: any PlayedScheduler
   private let remote: any Remote
   private var disk = SimulatedDisk()
   private(set) var store: DocumentStore
@@ -44,7 +44,7 @@ final class SyncClient: @unchecked Sendable {
     var hasReceivedState = false
   }
 
-  init(_ number: Int, _ remote: any Remote, _ scheduler: VirtualScheduler, seed: UInt64) throws {
+  init(_ number: Int, _ remote: any Remote, _ scheduler: any PlayedScheduler, seed: UInt64) throws {
     self.number = number
     self.remote = remote
     self.scheduler = scheduler
@@ -63,7 +63,7 @@ final class SyncClient: @unchecked Sendable {
 
   private static func open(
     _ disk: SimulatedDisk, _ seed: UInt64, _ opening: UInt64, _ number: Int, _ remote: any Remote,
-    _ scheduler: VirtualScheduler, _ user: String?, _ conflicts: Locked<Int>
+    _ scheduler: any PlayedScheduler, _ user: String?, _ conflicts: Locked<Int>
   ) throws -> (DocumentStore, SyncDriver) {
     var options = DocumentStore.Options()
     options.maintenance = .manual

@@ -9,7 +9,6 @@
 // A client may be doomed: from some disk call on, which may be in the middle of any operation, all its calls
 // fail. Writes that it issues after it is doomed may be lost, but must not be applied twice.
 
-import Authority
 import ByteStore
 import DocumentStore
 import OfflineSync
@@ -17,9 +16,7 @@ import OfflineSync
 package struct SyncHistory {
   private var rng: SeededRandom
   private let seed: UInt64
-  private let scheduler = VirtualScheduler()
-  private let authority: DocumentStore
-  private let remote: LoopbackRemote
+  private let world: any SyncWorld
   private var clients: [SyncClient] = []
   private var words: Set<String> = []
   private var rejectedWords: Set<String> = []
@@ -33,22 +30,17 @@ package struct SyncHistory {
 
   private static let documents = 5
 
-  private init(seed: UInt64) throws {
+  private init(
+    seed: UInt64, _ makeWorld: (inout SeededRandom) throws -> any SyncWorld
+  ) throws {
     self.seed = seed
     rng = SeededRandom(seed: seed)
-    var options = DocumentStore.Options()
-    options.maintenance = .manual
-    authority = try DocumentStore.open(
-      "/authority", options: options, platform: SimulatedDisk().platform(seed: seed))
-    remote = try LoopbackRemote(
-      authority: authority, faults: LoopbackFaults(), seed: rng.next(), on: scheduler)
-    var rules = LoopbackRules()
-    rules.mayWrite = { _, mutations in
+    world = try makeWorld(&rng)
+    world.setRule { mutations in
       mutations.contains(where: Self.isRejected) ? RemoteError(.permissionDenied, "by rule") : nil
     }
-    remote.setRules(rules)
     for number in 0..<2 + rng.below(3) {
-      clients.append(try SyncClient(number, remote, scheduler, seed: rng.next()))
+      clients.append(try SyncClient(number, world.makeRemote(), world.scheduler, seed: rng.next()))
     }
     counts[.eagerClients] = clients.count(where: \.usesEagerGarbageCollection)
     counts[.clientsInParts] = clients.count(where: \.hasSmallCommits)
@@ -61,10 +53,17 @@ package struct SyncHistory {
     package var failure: String?
   }
 
+  /// Runs a history with an authority in this process.
   package static func run(seed: UInt64) -> Result {
+    run(seed: seed) { random in try LoopbackSyncWorld(seed: seed, random: &random) }
+  }
+
+  package static func run(
+    seed: UInt64, in makeWorld: (inout SeededRandom) throws -> any SyncWorld
+  ) -> Result {
     var result = Result()
     do {
-      var history = try SyncHistory(seed: seed)
+      var history = try SyncHistory(seed: seed, makeWorld)
       defer { history.releaseAll() }
       result.failure = try history.run().map { "seed \(seed): \($0)" }
       result.counts = history.counts
@@ -74,6 +73,9 @@ package struct SyncHistory {
     }
     return result
   }
+
+  private var scheduler: any PlayedScheduler { world.scheduler }
+  private var authority: DocumentStore { world.authority }
 
   /// Releases all objects. Otherwise scheduled work and open streams would retain them.
   private func releaseAll() {
@@ -89,7 +91,7 @@ package struct SyncHistory {
   }
 
   private mutating func run() throws -> String? {
-    remote.setFaults(randomFaults())
+    world.chooseFaults(&rng)
     for client in clients { client.listen(to: query(0)) }
     for _ in 0..<20 + rng.below(30) {
       try act()
@@ -123,14 +125,15 @@ package struct SyncHistory {
       count(.userChanges)
       client.changeUser([nil, "ann", "bob"][rng.below(3)])
     case 18:
-      remote.setReachable(false)
+      world.setReachable(false)
+      try world.restartIfDue()
       scheduler.play(for: Int64(rng.below(300_000)))
-      remote.setReachable(true)
-    case 19: remote.setFaults(randomFaults())
+      world.setReachable(true)
+    case 19: world.chooseFaults(&rng)
     case 20:
       count(.writesAtTheAuthority)
       _ = try? authority.commit([.set(path(rng.below(Self.documents)), fields())])
-      remote.refresh()
+      world.refresh()
     case 21:
       count(.collections)
       client.driver.send(.collect(threshold: 0, percentile: 50))
@@ -198,16 +201,6 @@ package struct SyncHistory {
   private mutating func kill(_ client: SyncClient) throws {
     count(client.hasDiskFailed ? .killsAtACall : .kills)
     try client.kill(rng.oneIn(2) ? .kill : .powerLoss(.nothing, seed: rng.next()))
-  }
-
-  private mutating func randomFaults() -> LoopbackFaults {
-    var faults = LoopbackFaults()
-    faults.latency = 0...Int64(1 + rng.below(80_000))
-    if rng.oneIn(2) { faults.lossOneIn = 8 + rng.below(60) }
-    if rng.oneIn(2) { faults.duplicationOneIn = 2 + rng.below(10) }
-    if rng.oneIn(3) { faults.transientRejectionOneIn = 3 + rng.below(10) }
-    faults.reorders = rng.oneIn(2)
-    return faults
   }
 
   private mutating func writeWord(_ client: SyncClient) {
@@ -308,8 +301,8 @@ package struct SyncHistory {
   }
 
   private mutating func syncAndCompare() throws -> String? {
-    remote.setFaults(LoopbackFaults())
-    remote.setReachable(true)
+    world.endFaults()
+    world.setReachable(true)
     for client in clients where client.hasDiskFault { try kill(client) }
     for client in clients where !client.isNetworkEnabled { client.setNetwork(true) }
     // Each user becomes active once, because a client sends only the queue of its active user.
@@ -318,14 +311,14 @@ package struct SyncHistory {
         client.changeUser(user)
         client.waitForWrites()
       }
-      scheduler.play(for: 400_000_000)
+      world.play(for: 400_000_000) { clients.allSatisfy { $0.waiting == 0 } }
       if let client = clients.first(where: { $0.waiting > 0 }) {
         return "client \(client.number) has \(client.waiting) waits that never end"
       }
     }
     for client in clients { for number in 0..<6 { client.listen(to: query(number)) } }
-    remote.refresh()
-    scheduler.play(for: 400_000_000)
+    world.refresh()
+    world.play(for: 400_000_000) { (try? firstDifference() ?? wrongWords()) == .some(nil) }
     if let failure = try currentFailure() { return failure }
     counts[.conflicts] = clients.reduce(0) { $0 + $1.conflictCount }
     return try firstDifference() ?? wrongWords()

@@ -3,7 +3,7 @@
 import ByteStore
 import OfflineSync
 
-package final class VirtualScheduler: SyncScheduler {
+package final class VirtualScheduler: PlayedScheduler {
   private struct State {
     var now: Int64 = 1_700_000_000_000_000
     var jobs = JobQueue()
@@ -28,10 +28,12 @@ package final class VirtualScheduler: SyncScheduler {
     state.withLock { $0.jobs.add(at: $0.now + microseconds, body) }
   }
 
+  package func play(for microseconds: Int64) { play(for: microseconds, max: 1_000_000) }
+
   /// Runs the jobs that are due within the given time, but at most `max` jobs. Returns the number of jobs
   /// that ran.
   @discardableResult
-  package func play(for microseconds: Int64 = .max, max: Int = 1_000_000) -> Int {
+  package func play(for microseconds: Int64 = .max, max: Int) -> Int {
     let end = microseconds == .max ? Int64.max : now() + microseconds
     var count = 0
     while count < max, let body = next(until: end) {
