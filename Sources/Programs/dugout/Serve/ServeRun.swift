@@ -21,6 +21,8 @@ struct ServeRun {
   }
 
   private func runWithoutFlush() async throws {
+    // Before the threads of the server have arenas.
+    AllocatorLimits.set()
     try checkDirectory()
     let server = try Self.translating { () throws(ServerError) in
       try FirestoreServer(directory: options.directory, configuration: options.configuration)
