@@ -19,6 +19,9 @@ package struct ListenerOptions: Sendable {
   /// client of WebChannel has one that only opens sessions.
   package var reconnectSeconds = 120.0
   package var sampleSeconds = 10.0
+  /// Commits before the first listener. A store that is new takes more memory with each commit until its
+  /// change feed has reached its limit, and its snapshots of the last minute differ in all pages.
+  package var agingCommits = 0
   package var seed: UInt64 = 1
   /// Whether some clients disappear without ending their sessions, which the server keeps for a minute.
   package var abandons = true

@@ -1,6 +1,6 @@
 // Many listeners of one server for a long time, with writes and reconnects.
 //
-//   1. Base: there are documents, and no clients.
+//   1. Base: the store has had its first commits. There are documents, and no clients.
 //   2. All listeners open their streams.
 //   3. Writers replace documents. Listeners reconnect, one after the other. For each sample, the reconnects
 //      pause until all listeners have all changes; then the server has the streams of these listeners alone.
@@ -63,6 +63,7 @@ package struct ListenerRun {
   }
 
   private static func prepare(_ target: AbuseTarget, _ board: ListenerBoard) throws -> ListenerSample {
+    try NumberedWriters.age(target, commits: board.options.agingCommits)
     try NumberedWriters.prepare(target, board, board.options)
     // The connection of the writer lingers.
     let end = Date().addingTimeInterval(secondsMax)

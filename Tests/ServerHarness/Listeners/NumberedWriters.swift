@@ -10,6 +10,9 @@ import Harness
 /// Usable from any thread.
 final class NumberedWriters: Sendable {
   private static let threads = 5
+  private static let agingThreads = 16
+  /// A collection that no listener follows.
+  private static let agingCollection = -1
   private static let text = String(repeating: "a change of a document. ", count: 6)
 
   private let board: ListenerBoard
@@ -46,6 +49,33 @@ final class NumberedWriters: Sendable {
       let numbers = 1...ListenerOptions.documents
       try commit(numbers.map { mutation(collection, $0, at: 0) }, client)
       board.noteCommit(collection, numbers.upperBound)
+    }
+  }
+
+  /// Replaces documents that no listener follows, as fast as the server takes it.
+  static func age(_ target: AbuseTarget, commits: Int) throws {
+    let state = Locked((left: commits, running: agingThreads, error: String?.none))
+    for _ in 0..<agingThreads {
+      Thread.detachNewThread {
+        do {
+          let client = try target.client()
+          defer { client.close() }
+          while let number = state.withLock({ state -> Int? in
+            guard state.left > 0, state.error == nil else { return nil }
+            state.left -= 1
+            return state.left
+          }) {
+            try commit([mutation(agingCollection, number, at: 0)], client)
+          }
+        } catch {
+          state.withLock { $0.error = "\(error)" }
+        }
+        state.withLock { $0.running -= 1 }
+        state.wakeAll()
+      }
+    }
+    if let error = state.withLock(when: { $0.running == 0 }, { $0.error }) {
+      throw Violation("a commit before the first listener ends with \(error)")
     }
   }
 

@@ -13,6 +13,9 @@ enum Listeners: Campaign {
   static let amount = (option: "--minutes", standard: Optional(1))
   static let moreOptions = [(option: "--listeners", standard: 2000), (option: "--rate", standard: 50)]
   static let textOptions = ["--program"]
+  /// Runs that are long enough for a verdict on the memory begin with a store that is not new.
+  private static let agedSeconds = 300.0
+  private static let agingCommits = 100_000
 
   static func run(_ options: CampaignOptions) async throws -> CampaignResult {
     #if Server
@@ -48,6 +51,7 @@ enum Listeners: Campaign {
     var load = ListenerOptions()
     let listeners = max(2, options.more["--listeners"] ?? 0)
     load.seconds = 60 * Double(options.amount ?? 30)
+    if load.seconds >= agedSeconds { load.agingCommits = agingCommits }
     load.channels = listeners / 2
     load.streams = listeners - listeners / 2
     load.commitsPerSecond = Double(max(1, options.more["--rate"] ?? 0))
