@@ -1,0 +1,28 @@
+// Errors of URLSession.
+
+internal import Foundation
+
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+
+extension WebFailure {
+  init(_ error: any Error) {
+    let message = error.localizedDescription
+    guard let code = (error as? URLError)?.code else {
+      self.init(message)
+      return
+    }
+    switch code {
+    case .badURL, .unsupportedURL, .cannotFindHost, .cannotConnectToHost, .dnsLookupFailed,
+      .notConnectedToInternet, .internationalRoamingOff, .dataNotAllowed, .callIsActive,
+      .appTransportSecurityRequiresSecureConnection:
+      self.init(message, isUnsent: true)
+    case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
+      .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+      .clientCertificateRequired:
+      self.init("TLS has failed: \(message)", isUnsent: true)
+    default: self.init(message)
+    }
+  }
+}
