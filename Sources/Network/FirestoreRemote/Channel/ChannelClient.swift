@@ -1,0 +1,377 @@
+// The client's side of a session of WebChannel without sockets, threads and a clock.
+//
+//   1. The first message of the program opens the session, and rides in that request. In a call that writes
+//      it is alone there, because the request is sent again if its answer is lost.
+//   2. One forward request at a time carries further messages. It is sent again with the same numbers until
+//      it is answered, and the server skips the numbers that it has.
+//   3. A back channel brings arrays. When it ends, another one begins from the last array.
+//   4. The session ends with an error, with "close", after failures in a row, or when the program closes it.
+//      Then the client ends it in the server, too.
+//
+// Invariants:
+//   - A session has one forward request and one back channel at most.
+//   - Arrays are taken in order. One that has been here is skipped, and a missing one ends the call.
+//   - The program gets one end, and nothing after it.
+
+internal import OfflineSync
+
+/// The state of a session. Events go in, and actions come out.
+struct ChannelClient {
+  enum Phase: Equatable {
+    /// The program has sent nothing.
+    case idle
+    case opening
+    case open
+    /// The program has closed the call. The answer with the id of the session is still to come.
+    case closing
+    case over
+  }
+
+  let settings: ChannelSettings
+  /// Header fields of the call, which ride in the first request.
+  let fields: [WebRequest.Field]
+  private(set) var phase = Phase.idle
+  private(set) var forward = ForwardState()
+  private(set) var back: BackState
+  /// The number of the last array.
+  private(set) var last: UInt64 = 0
+  private(set) var line = MessageLine()
+  private var address: SessionAddress
+  private var keepAlive: Int64
+  /// The numbers of requests and of timers.
+  private var lastNumber: UInt64 = 0
+  private var actions: [ClientAction] = []
+
+  init(
+    _ address: SessionAddress, fields: [WebRequest.Field], polls: Bool,
+    settings: ChannelSettings = ChannelSettings()
+  ) {
+    self.settings = settings
+    self.fields = fields
+    self.address = address
+    keepAlive = settings.keepAlive
+    back = BackState(polls: polls, pieceLengthMax: settings.pieceLengthMax)
+  }
+
+  /// Takes an event, and returns what has to be done now.
+  mutating func receive(_ event: ClientEvent) -> [ClientAction] {
+    if phase != .over { take(event) }
+    defer { actions = [] }
+    return actions
+  }
+
+  private mutating func take(_ event: ClientEvent) {
+    switch event {
+    case .send(let message):
+      guard phase != .closing else { return }
+      line.add(message)
+      if phase == .idle { open() } else { sendNext() }
+    case .close: close()
+    case .answer(let request, let event):
+      if request == forward.request {
+        takeForward(event)
+      } else if request == back.request {
+        takeBack(event)
+      }
+    case .timer(let timer):
+      if timer == forward.retry {
+        forward.retry = nil
+        if phase == .open { sendForward() } else { sendOpening() }
+      } else if timer == back.retry {
+        back.retry = nil
+        beginBack()
+      } else if timer == back.watch {
+        watchPassed()
+      } else if timer == back.suspicion {
+        suspicionPassed()
+      }
+    }
+  }
+
+  // MARK: Opening
+
+  private mutating func open() {
+    guard fields.allSatisfy(ChannelForm.isValid) else {
+      return end(RemoteError(.invalidArgument, "A header field of the call has an invalid character."))
+    }
+    phase = .opening
+    let first = address.method == "Write" ? 1 : settings.messagesMax
+    forward.batch = line.takeBatch(messagesMax: first, bytesMax: settings.messageBytesMax)
+    sendOpening()
+  }
+
+  private mutating func sendOpening() {
+    guard let batch = forward.batch else { return }
+    // An answer that comes late belongs to another session, so each attempt has a number of its own.
+    let target = address.opening(number: address.nextNumber())
+    post(target, ChannelForm.body(batch, fields: fields))
+  }
+
+  private mutating func opened(_ answer: WebAnswer) {
+    guard answer.status == 200 else {
+      let error = RemoteError(status: answer.status, body: answer.body)
+      guard WebAnswer.isTemporary(answer.status), error.code == .unavailable else { return end(error) }
+      return openingFailed(error)
+    }
+    do throws(ChannelFault) {
+      let greeting = try Self.greeting(answer.body)
+      if let text = answer.fields["x-http-session-id"] {
+        guard ChannelToken.isValid(text) else { throw .malformed }
+        address.httpSession = text
+      }
+      address.session = greeting.session
+      keepAlive = greeting.keepAlive ?? keepAlive
+    } catch {
+      return end(error.error)
+    }
+    guard phase == .opening else { return end(nil) }
+    phase = .open
+    (forward.batch, forward.attempts) = (nil, ChannelAttempts())
+    beginBack()
+    sendNext()
+  }
+
+  private static func greeting(_ body: [UInt8]) throws(ChannelFault) -> ChannelGreeting {
+    var pieces = PieceReader(lengthMax: ChannelSettings.answerBytesMax)
+    guard let piece = try pieces.take(body).first,
+      let array = try ReceivedArray.all(in: piece).first, array.number == 0
+    else { throw .malformed }
+    switch array.content {
+    case .greeting(let greeting): return greeting
+    default: throw .malformed
+    }
+  }
+
+  private mutating func openingFailed(_ error: RemoteError) {
+    guard phase == .opening,
+      let delay = forward.attempts.fail(max: settings.openAttemptsMax, settings, &address.random)
+    else { return end(error) }
+    forward.retry = wake(after: delay)
+  }
+
+  // MARK: The forward channel
+
+  /// Sends what waits, unless a request waits for its answer.
+  private mutating func sendNext() {
+    guard phase == .open, forward.batch == nil else { return }
+    forward.batch = line.takeBatch(messagesMax: settings.messagesMax, bytesMax: settings.messageBytesMax)
+    guard forward.batch != nil else { return }
+    forward.number = address.nextNumber()
+    sendForward()
+  }
+
+  private mutating func sendForward() {
+    guard let batch = forward.batch else { return }
+    let target = address.forward(number: forward.number, acknowledged: last)
+    post(target, ChannelForm.body(batch, fields: nil))
+  }
+
+  private mutating func post(_ target: String, _ body: [UInt8]) {
+    var request = WebRequest("POST", target)
+    request.fields = [WebRequest.Field("content-type", "application/x-www-form-urlencoded")]
+    request.body = body
+    request.silenceSeconds = settings.silenceSeconds
+    forward.request = begin(request)
+    forward.answer = WebAnswer()
+  }
+
+  private mutating func takeForward(_ event: WebEvent) {
+    forward.answer.take(event)
+    guard case .ended(let failure) = event else { return }
+    let answer = forward.answer
+    (forward.request, forward.answer) = (nil, WebAnswer())
+    guard failure == nil else {
+      let error = RemoteError(.unavailable, failure?.message ?? "")
+      return phase == .open ? forwardFailed(error) : openingFailed(error)
+    }
+    if phase == .open { forwardAnswered(answer) } else { opened(answer) }
+  }
+
+  private mutating func forwardAnswered(_ answer: WebAnswer) {
+    guard answer.status == 200, let status = try? ForwardStatus(answer.body) else {
+      let error = answer.sessionError
+      return WebAnswer.isTemporary(answer.status) ? forwardFailed(error) : end(error, isUnknown: true)
+    }
+    (forward.batch, forward.attempts) = (nil, ChannelAttempts())
+    if !status.hasBackChannel || status.last > last { suspectBack() }
+    sendNext()
+  }
+
+  private mutating func forwardFailed(_ error: RemoteError) {
+    guard let delay = forward.attempts.fail(max: settings.attemptsMax, settings, &address.random) else {
+      return end(error)
+    }
+    forward.retry = wake(after: delay)
+  }
+
+  // MARK: The back channel
+
+  private mutating func beginBack() {
+    var request = WebRequest("GET", address.back(acknowledged: last, polls: back.polls))
+    // The timers of this session end a back channel earlier.
+    request.silenceSeconds = Double(keepAlive) / 1_000_000 * 4 + 10
+    back.request = begin(request)
+    back.reset(pieceLengthMax: settings.pieceLengthMax)
+    back.watch = wake(after: back.polls ? keepAlive : settings.detectionTime)
+  }
+
+  private mutating func takeBack(_ event: WebEvent) {
+    switch event {
+    case .head(let status, _): back.answer.status = status
+    case .bytes(let bytes):
+      back.isHeard = true
+      back.byteCount += bytes.count
+      guard back.answer.status == 200 else { return back.answer.take(event) }
+      takePieces(bytes)
+    case .ended(let failure):
+      back.request = nil
+      guard failure == nil else { return backFailed(RemoteError(.unavailable, failure?.message ?? "")) }
+      guard back.answer.status == 200 else {
+        let error = back.answer.sessionError
+        return WebAnswer.isTemporary(back.answer.status) ? backFailed(error) : end(error, isUnknown: true)
+      }
+      guard back.hasBroughtArrays, !back.pieces.isWithinPiece else {
+        return backFailed(RemoteError(.unavailable, "The server ends its answers before they are complete."))
+      }
+      beginBack()
+    }
+  }
+
+  private mutating func takePieces(_ bytes: [UInt8]) {
+    do throws(ChannelFault) {
+      for piece in try back.pieces.take(bytes) {
+        for array in try ReceivedArray.all(in: piece) {
+          try take(array)
+          guard phase == .open else { return }
+        }
+      }
+    } catch {
+      guard error == .malformed else { return end(error.error) }
+      // The next back channel brings the arrays again.
+      cancelBack()
+      backFailed(error.error)
+    }
+  }
+
+  private mutating func take(_ array: ReceivedArray) throws(ChannelFault) {
+    guard array.number > last else { return }
+    guard array.number == last + 1 else { throw .gap(after: last, array.number) }
+    last = array.number
+    back.hasBroughtArrays = true
+    back.attempts.reset()
+    switch array.content {
+    case .message(let message): actions.append(.deliver(.message(message)))
+    case .error(let error): end(error)
+    case .close: end(nil)
+    case .stop: end(RemoteError(.unavailable, "The server has stopped the session."))
+    case .greeting, .ignored: break
+    }
+  }
+
+  private mutating func backFailed(_ error: RemoteError, isImmediate: Bool = false) {
+    (back.watch, back.suspicion) = (nil, nil)
+    guard let delay = back.attempts.fail(max: settings.attemptsMax, settings, &address.random) else {
+      return end(error)
+    }
+    if isImmediate { beginBack() } else { back.retry = wake(after: delay) }
+  }
+
+  private mutating func cancelBack() {
+    if let request = back.request { actions.append(.cancel(request: request)) }
+    back.request = nil
+  }
+
+  // MARK: Silence
+
+  private static let silence = RemoteError(.unavailable, "The server has not sent anything for too long.")
+
+  /// A part of the time has passed in which the back channel has to bring something.
+  private mutating func watchPassed() {
+    guard back.request != nil else { return }
+    back.silentPeriods = back.isHeard ? 0 : back.silentPeriods + 1
+    if !back.polls, !back.hasBeenHeard, !back.isHeard {
+      // The server sends the first bytes at once, so something on the way has them.
+      actions.append(.noteBuffering)
+      back.polls = true
+      cancelBack()
+      return backFailed(Self.silence, isImmediate: true)
+    }
+    if back.isHeard { back.hasBeenHeard = true }
+    back.isHeard = false
+    guard back.silentPeriods < 2 else {
+      cancelBack()
+      return backFailed(Self.silence, isImmediate: true)
+    }
+    back.watch = wake(after: keepAlive)
+  }
+
+  /// The server knows of no back channel, or has sent more than what has arrived. If nothing arrives now, the
+  /// back channel is dead.
+  private mutating func suspectBack() {
+    guard back.request != nil, back.suspicion == nil else { return }
+    back.bytesWhenSuspected = back.byteCount
+    back.suspicion = wake(after: settings.detectionTime)
+  }
+
+  private mutating func suspicionPassed() {
+    back.suspicion = nil
+    guard back.request != nil, back.byteCount == back.bytesWhenSuspected else { return }
+    cancelBack()
+    backFailed(Self.silence, isImmediate: true)
+  }
+
+  // MARK: Ends
+
+  private mutating func close() {
+    switch phase {
+    case .idle: phase = .over
+    case .opening:
+      // The server may have opened the session, which is ended when its id is known.
+      phase = .closing
+      line.removeAll()
+      if forward.request == nil { forget() }
+    case .open:
+      terminate()
+      forget()
+    case .closing, .over: break
+    }
+  }
+
+  /// Ends the call. A server that does not know the session need not end it.
+  private mutating func end(_ error: RemoteError?, isUnknown: Bool = false) {
+    if phase != .closing { actions.append(.deliver(.closed(error))) }
+    if !isUnknown { terminate() }
+    forget()
+  }
+
+  private mutating func terminate() {
+    guard address.session != nil else { return }
+    var request = WebRequest("POST", address.termination(number: address.nextNumber()))
+    request.silenceSeconds = settings.silenceSeconds
+    request.body = []
+    _ = begin(request)
+  }
+
+  private mutating func forget() {
+    if let request = forward.request { actions.append(.cancel(request: request)) }
+    cancelBack()
+    phase = .over
+    forward = ForwardState()
+    back = BackState(polls: back.polls, pieceLengthMax: settings.pieceLengthMax)
+    line.removeAll()
+  }
+
+  // MARK: Numbers
+
+  private mutating func begin(_ request: WebRequest) -> UInt64 {
+    lastNumber += 1
+    actions.append(.begin(request: lastNumber, request))
+    return lastNumber
+  }
+
+  private mutating func wake(after microseconds: Int64) -> UInt64 {
+    lastNumber += 1
+    actions.append(.wake(lastNumber, after: microseconds))
+    return lastNumber
+  }
+}

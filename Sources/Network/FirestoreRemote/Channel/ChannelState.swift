@@ -1,0 +1,54 @@
+// The two directions of a session.
+
+/// The requests that carry messages to the server.
+struct ForwardState {
+  /// The messages of the request; nil if there is none.
+  var batch: MessageLine.Batch?
+  /// The number by which the server knows the request.
+  var number: UInt64 = 0
+  /// The request that waits for its answer.
+  var request: UInt64?
+  var answer = WebAnswer()
+  var attempts = ChannelAttempts()
+  /// The timer of the next attempt.
+  var retry: UInt64?
+}
+
+/// The requests that bring arrays.
+struct BackState {
+  /// Whether each answer ends after the arrays that there are, because something on the way holds back
+  /// answers that do not end.
+  var polls: Bool
+  var request: UInt64?
+  /// The answer, without the arrays.
+  var answer = WebAnswer()
+  var pieces: PieceReader
+  var attempts = ChannelAttempts()
+  /// The timer of the next attempt.
+  var retry: UInt64?
+  /// Whether the request has brought an array that was not here before.
+  var hasBroughtArrays = false
+  var byteCount = 0
+  /// The timer of silence, and whether bytes have come since it was set.
+  var watch: UInt64?
+  var isHeard = false
+  /// Whether bytes have come before that.
+  var hasBeenHeard = false
+  var silentPeriods = 0
+  /// The timer that ends the back channel if no more bytes come.
+  var suspicion: UInt64?
+  var bytesWhenSuspected = 0
+
+  init(polls: Bool, pieceLengthMax: Int) {
+    self.polls = polls
+    pieces = PieceReader(lengthMax: pieceLengthMax)
+  }
+
+  /// Begins a request. Attempts are counted further.
+  mutating func reset(pieceLengthMax: Int) {
+    (answer, pieces) = (WebAnswer(), PieceReader(lengthMax: pieceLengthMax))
+    (hasBroughtArrays, isHeard, hasBeenHeard) = (false, false, false)
+    (byteCount, silentPeriods) = (0, 0)
+    (retry, watch, suspicion) = (nil, nil, nil)
+  }
+}
