@@ -10,7 +10,7 @@ struct ChannelAttempts {
 
   /// Counts a failed attempt. Returns the delay before the next one in microseconds, or nil if it was the
   /// last one.
-  mutating func fail(max: Int, _ settings: ChannelSettings, _ random: inout SplitMix64) -> Int64? {
+  mutating func fail(max: Int, _ settings: ChannelSettings, random: inout SplitMix64) -> Int64? {
     count += 1
     guard count < max else { return nil }
     let delay = min(settings.delayMax, settings.delayMin << Int64(min(count - 1, 16)))

@@ -53,6 +53,9 @@ struct ChannelClient {
     back = BackState(polls: polls, pieceLengthMax: settings.pieceLengthMax)
   }
 
+  /// The id of the session, after the server has answered.
+  var session: String? { address.session }
+
   /// Takes an event, and returns what has to be done now.
   mutating func receive(_ event: ClientEvent) -> [ClientAction] {
     if phase != .over { take(event) }
@@ -69,9 +72,9 @@ struct ChannelClient {
     case .close: close()
     case .answer(let request, let event):
       if request == forward.request {
-        takeForward(event)
+        receiveForward(event)
       } else if request == back.request {
-        takeBack(event)
+        receiveBack(event)
       }
     case .timer(let timer):
       if timer == forward.retry {
@@ -144,7 +147,7 @@ struct ChannelClient {
 
   private mutating func openingFailed(_ error: RemoteError) {
     guard phase == .opening,
-      let delay = forward.attempts.fail(max: settings.openAttemptsMax, settings, &address.random)
+      let delay = forward.attempts.fail(max: settings.openAttemptsMax, settings, random: &address.random)
     else { return end(error) }
     forward.retry = wake(after: delay)
   }
@@ -175,7 +178,7 @@ struct ChannelClient {
     forward.answer = WebAnswer()
   }
 
-  private mutating func takeForward(_ event: WebEvent) {
+  private mutating func receiveForward(_ event: WebEvent) {
     forward.answer.take(event)
     guard case .ended(let failure) = event else { return }
     let answer = forward.answer
@@ -198,7 +201,8 @@ struct ChannelClient {
   }
 
   private mutating func forwardFailed(_ error: RemoteError) {
-    guard let delay = forward.attempts.fail(max: settings.attemptsMax, settings, &address.random) else {
+    guard let delay = forward.attempts.fail(max: settings.attemptsMax, settings, random: &address.random)
+    else {
       return end(error)
     }
     forward.retry = wake(after: delay)
@@ -212,14 +216,14 @@ struct ChannelClient {
     request.silenceSeconds = Double(keepAlive) / 1_000_000 * 4 + 10
     back.request = begin(request)
     back.reset(pieceLengthMax: settings.pieceLengthMax)
-    back.watch = wake(after: back.polls ? keepAlive : settings.detectionTime)
+    back.watch = wake(after: back.polls || back.streams ? keepAlive : settings.detectionTime)
   }
 
-  private mutating func takeBack(_ event: WebEvent) {
+  private mutating func receiveBack(_ event: WebEvent) {
     switch event {
     case .head(let status, _): back.answer.status = status
     case .bytes(let bytes):
-      back.isHeard = true
+      back.hasNewBytes = true
       back.byteCount += bytes.count
       guard back.answer.status == 200 else { return back.answer.take(event) }
       takePieces(bytes)
@@ -270,7 +274,7 @@ struct ChannelClient {
 
   private mutating func backFailed(_ error: RemoteError, isImmediate: Bool = false) {
     (back.watch, back.suspicion) = (nil, nil)
-    guard let delay = back.attempts.fail(max: settings.attemptsMax, settings, &address.random) else {
+    guard let delay = back.attempts.fail(max: settings.attemptsMax, settings, random: &address.random) else {
       return end(error)
     }
     if isImmediate { beginBack() } else { back.retry = wake(after: delay) }
@@ -288,16 +292,18 @@ struct ChannelClient {
   /// A part of the time has passed in which the back channel has to bring something.
   private mutating func watchPassed() {
     guard back.request != nil else { return }
-    back.silentPeriods = back.isHeard ? 0 : back.silentPeriods + 1
-    if !back.polls, !back.hasBeenHeard, !back.isHeard {
-      // The server sends the first bytes at once, so something on the way has them.
-      actions.append(.noteBuffering)
-      back.polls = true
-      cancelBack()
-      return backFailed(Self.silence, isImmediate: true)
+    if !back.polls, !back.streams {
+      guard back.hasNewBytes else {
+        // The server sends the first bytes at once, so something on the way has them.
+        actions.append(.noteBuffering)
+        back.polls = true
+        cancelBack()
+        return backFailed(Self.silence, isImmediate: true)
+      }
+      back.streams = true
     }
-    if back.isHeard { back.hasBeenHeard = true }
-    back.isHeard = false
+    back.silentPeriods = back.hasNewBytes ? 0 : back.silentPeriods + 1
+    back.hasNewBytes = false
     guard back.silentPeriods < 2 else {
       cancelBack()
       return backFailed(Self.silence, isImmediate: true)

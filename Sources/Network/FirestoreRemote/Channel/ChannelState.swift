@@ -19,6 +19,8 @@ struct BackState {
   /// Whether each answer ends after the arrays that there are, because something on the way holds back
   /// answers that do not end.
   var polls: Bool
+  /// Whether an answer has brought bytes some time before its end.
+  var streams = false
   var request: UInt64?
   /// The answer, without the arrays.
   var answer = WebAnswer()
@@ -31,9 +33,7 @@ struct BackState {
   var byteCount = 0
   /// The timer of silence, and whether bytes have come since it was set.
   var watch: UInt64?
-  var isHeard = false
-  /// Whether bytes have come before that.
-  var hasBeenHeard = false
+  var hasNewBytes = false
   var silentPeriods = 0
   /// The timer that ends the back channel if no more bytes come.
   var suspicion: UInt64?
@@ -47,7 +47,7 @@ struct BackState {
   /// Begins a request. Attempts are counted further.
   mutating func reset(pieceLengthMax: Int) {
     (answer, pieces) = (WebAnswer(), PieceReader(lengthMax: pieceLengthMax))
-    (hasBroughtArrays, isHeard, hasBeenHeard) = (false, false, false)
+    (hasBroughtArrays, hasNewBytes) = (false, false)
     (byteCount, silentPeriods) = (0, 0)
     (retry, watch, suspicion) = (nil, nil, nil)
   }
