@@ -45,6 +45,24 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     completionHandler(nil)
   }
 
+  /// A demand for a user's name is an answer like others. FoundationNetworking would wait for one forever.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    #if canImport(FoundationNetworking)
+    // The task ends as if it had been cancelled, after the answer has arrived.
+    exchange(of: task)?.noteChallenge()
+    completionHandler(.cancelAuthenticationChallenge, nil)
+    #else
+    switch challenge.protectionSpace.authenticationMethod {
+    case NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate:
+      completionHandler(.performDefaultHandling, nil)
+    default: completionHandler(.rejectProtectionSpace, nil)
+    }
+    #endif
+  }
+
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.complete(error)
   }

@@ -15,6 +15,8 @@ final class SessionExchange: WebExchange {
     var handler: (@Sendable (WebEvent) -> Void)?
     var lastByte: DispatchTime
     var hasHead = false
+    /// Whether the answer is whole although the task fails.
+    var isChallenged = false
     /// Whether the exchange has ended the task because of its silence.
     var isSilent = false
   }
@@ -63,23 +65,24 @@ final class SessionExchange: WebExchange {
     deliver(.bytes([UInt8](data)))
   }
 
+  func noteChallenge() { state.withLock { $0.isChallenged = true } }
+
   func sentBytes() { state.withLock { $0.lastByte = .now() } }
 
   func complete(_ error: (any Error)?) {
-    let (handler, isSilent, hasHead) = state.withLock { state in
+    let end = state.withLock { state in
       defer { state.handler = nil }
-      return (state.handler, state.isSilent, state.hasHead)
+      return state
     }
-    guard let handler else { return }
-    if isSilent {
-      handler(.ended(WebFailure("The server has not sent anything for too long.")))
-    } else if let error {
-      handler(.ended(WebFailure(error)))
-    } else if !hasHead {
-      handler(.ended(WebFailure("The answer is not one of HTTP.")))
-    } else {
-      handler(.ended(nil))
+    end.handler?(.ended(failure(end, error)))
+  }
+
+  private func failure(_ end: State, _ error: (any Error)?) -> WebFailure? {
+    if end.isSilent { return WebFailure("The server has not sent anything for too long.") }
+    guard end.hasHead else {
+      return error.map { WebFailure($0) } ?? WebFailure("The answer is not one of HTTP.")
     }
+    return end.isChallenged ? nil : error.map { WebFailure($0) }
   }
 
   private func deliver(_ event: WebEvent) {

@@ -22,7 +22,11 @@ extension WebFailure {
       .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
       .clientCertificateRequired:
       self.init("TLS has failed: \(message)", isUnsent: true)
-    default: self.init(message)
+    default:
+      // FoundationNetworking has no codes for most failures of TLS, but the description of libcurl.
+      let isTLS = message.contains("SSL") || message.contains("certificate")
+      self.init(
+        isTLS ? "TLS has failed: \(message)" : message, isUnsent: message.contains("certificate problem"))
     }
   }
 }
