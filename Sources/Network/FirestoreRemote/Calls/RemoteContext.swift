@@ -1,0 +1,51 @@
+// What all calls and streams of a remote share.
+
+package import FirestoreWire
+package import OfflineSync
+
+/// The connections, the credentials and the database of a remote.
+package struct RemoteContext: Sendable {
+  package var head: RequestHead
+  package var credentials: RemoteCredentials
+  package var transport: any WebTransport
+  package var channels: any MessageChannels
+  /// Runs all work of the remote.
+  package var scheduler: any SyncScheduler
+  /// The time limit for a call, in microseconds.
+  package var callTimeLimit: Int64
+
+  package init(
+    _ head: RequestHead, _ credentials: RemoteCredentials, transport: any WebTransport,
+    channels: any MessageChannels, scheduler: any SyncScheduler
+  ) {
+    self.head = head
+    self.credentials = credentials
+    self.transport = transport
+    self.channels = channels
+    self.scheduler = scheduler
+    callTimeLimit = 15_000_000
+  }
+
+  package var database: DatabaseName { head.database }
+
+  /// The limits for messages of the server, whose documents need not follow the rules of writes.
+  static let limits: WireLimits = {
+    var limits = WireLimits()
+    limits.documents = DocumentReading(.received)
+    return limits
+  }()
+
+  /// Decodes a message of the server.
+  static func decode<Message: WireMessage>(
+    _ type: Message.Type = Message.self, _ bytes: [UInt8]
+  ) throws(RemoteError) -> Message {
+    do throws(WireError) { return try Message(json: bytes, limits: limits) } catch {
+      throw RemoteError(.internal, "A message of the server cannot be read: \(error.message)")
+    }
+  }
+
+  /// Encodes a message for the server.
+  static func encode(_ message: some WireMessage) throws(RemoteError) -> [UInt8] {
+    do throws(WireError) { return try message.json() } catch { throw RemoteError(error) }
+  }
+}

@@ -1,0 +1,99 @@
+// A remote that reaches a Firestore over the network.
+
+public import DocumentStore
+internal import FirestoreWire
+public import OfflineSync
+
+/// The remote of a database whose authority is a Firestore somewhere else: a server of Dugout, Google's
+/// emulator, or Cloud Firestore.
+///
+/// The database becomes a cache with an outbox. Writes to a server of Dugout are applied once, however often
+/// the connection breaks. Other servers cannot recognise a write, so one whose answer was lost may be applied
+/// twice.
+///
+/// ```swift
+/// import FirestoreRemote
+///
+/// var options = FirestoreRemoteOptions(project: "shop")
+/// options.host = "127.0.0.1:8080"
+/// options.isSSLEnabled = false
+/// options.credentials = { request in request.user.map { .unsigned(for: $0) } }
+/// let remote = FirestoreRemote(options)
+/// ```
+///
+/// Usable from any thread, and for several databases.
+public final class FirestoreRemote: Remote {
+  private let context: RemoteContext
+
+  /// Creates a remote. No connection is made before the first request.
+  public convenience init(_ options: FirestoreRemoteOptions) {
+    let scheduler = QueueScheduler(label: "dugout.firestore.remote")
+    let connections = Self.connections(options, on: scheduler)
+    self.init(
+      options, transport: connections.transport, channels: connections.channels, on: scheduler)
+  }
+
+  /// Creates a remote over the given connections. With `users` and `app`, tokens come from them in place of
+  /// the closures of the options.
+  package init(
+    _ options: FirestoreRemoteOptions, transport: any WebTransport, channels: any MessageChannels,
+    on scheduler: any SyncScheduler, tokens: (users: TokenFetch?, app: TokenFetch?)? = nil
+  ) {
+    let timeLimit = Int64(max(0.001, min(options.callTimeLimit, 86_400)) * 1_000_000)
+    let sources = tokens ?? (options.credentials.map(fetch), options.appCheck.map(fetch))
+    let credentials = RemoteCredentials(
+      users: TokenCache(scheduler, sources.users, timeLimit: timeLimit),
+      app: TokenCache(scheduler, sources.app, timeLimit: timeLimit))
+    var context = RemoteContext(
+      RequestHead(database: options.name, apiKey: options.apiKey, appID: options.appID), credentials,
+      transport: transport, channels: channels, scheduler: scheduler)
+    context.callTimeLimit = timeLimit
+    self.context = context
+  }
+
+  // MARK: Credentials
+
+  /// Reports that the app has another token of a user. Requests from here on have a token that the closure is
+  /// asked for again, and the streams of the user are opened again.
+  public func tokenDidChange(of user: String?) {
+    context.scheduler.run { [context] in context.credentials.renewToken(of: user) }
+  }
+
+  /// Reports that the app has another token of App Check, like `tokenDidChange(of:)`.
+  public func appCheckTokenDidChange() {
+    context.scheduler.run { [context] in context.credentials.renewAppToken() }
+  }
+
+  // MARK: The protocol
+
+  public var documentsName: String { context.database.documentsName }
+
+  public func openWatchStream(
+    as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
+  ) -> any WatchStream { ListenStream(context, as: user, handler) }
+
+  public func openWriteStream(
+    as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
+  ) -> any WriteStream { BatchStream(context, as: user, handler) }
+
+  public func documents(
+    at paths: [DocumentPath], as user: String?,
+    _ answer: @escaping @Sendable (Result<[RemoteDocument], RemoteError>) -> Void
+  ) {
+    context.scheduler.run { [context] in context.documents(at: paths, as: user, answer) }
+  }
+
+  public func commit(
+    _ mutations: [Mutation], as user: String?,
+    _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
+  ) {
+    context.scheduler.run { [context] in context.commit(mutations, as: user, answer) }
+  }
+
+  public func aggregate(
+    _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
+    _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void
+  ) {
+    context.scheduler.run { [context] in context.aggregate(aggregates, over: query, as: user, answer) }
+  }
+}
