@@ -38,8 +38,8 @@ import Testing
       try RawClient.send("GET", target("RID=rpc&AID=\(acknowledged)&CI=1&TYPE=xmlhttp"), to: port)
     }
 
-    func stream(_ acknowledged: Int) throws -> RawStream {
-      let stream = try RawStream(to: port)
+    func stream(_ acknowledged: Int, on connection: RawStream? = nil) throws -> RawStream {
+      let stream = try connection ?? RawStream(to: port)
       let target = target("RID=rpc&AID=\(acknowledged)&CI=0&TYPE=xmlhttp")
       try stream.send(Array("GET \(target) HTTP/1.1\r\nhost: localhost:\(port)\r\n\r\n".utf8))
       return stream
@@ -97,6 +97,56 @@ import Testing
     while try last.read() {}
     #expect(last.text.contains("UNAVAILABLE"))
     #expect(store.count == 50)
+  }
+
+  @Test func aClientFetchesItsResultsDuringAShutdown() async throws {
+    let store = try DocumentStore.openInMemory()
+    var configuration = configuration
+    // The client comes in time, and the server does not wait any longer.
+    configuration.drainSeconds = 600
+    let server = try FirestoreServer(
+      store: store, database: TestServer.database, configuration: configuration)
+    try await server.whileRunning { addresses throws in
+      let port = addresses.port
+      let write = try Session("Write", [ChannelClient.openWrite], to: port)
+      let update = ChannelClient.update("rooms/a", text: "1")
+      #expect(try write.forward([update], offset: 1).hasPrefix("HTTP/1.1 200"))
+      let kept = try RawStream(to: port)
+      server.shutDown()
+      let document = "/v1/\(TestServer.documents)/rooms/a"
+      while try !RawClient.send("GET", document, to: port).hasPrefix("HTTP/1.1 503") {}
+      let (others, later) = (ChannelClient.path("Write"), ChannelClient.update("rooms/b", text: "2"))
+      let form = ChannelClient.form([ChannelClient.openWrite])
+      #expect(try RawClient.send("POST", "\(others)?VER=8&RID=1", form, to: port).hasPrefix("HTTP/1.1 503"))
+      #expect(try write.forward([later], offset: 2).hasPrefix("HTTP/1.1 200"))
+      // New connections are accepted, and those from before are open.
+      let results = try write.stream(0, on: kept)
+      try results.read(until: #""status":"UNAVAILABLE"}}]]]"#)
+      #expect(results.text.contains("commitTime"))
+      #expect(try write.poll(1).contains("commitTime"))
+      let last = try #require(Self.numbers(results.text).last)
+      #expect(try write.poll(last).hasPrefix("HTTP/1.1 400"))
+      // With the last results, the server ends.
+      while try kept.read() {}
+    }
+    #expect(store.count == 1)
+  }
+
+  @Test func aShutdownDoesNotWaitLongerThanItsTime() async throws {
+    let store = try DocumentStore.openInMemory()
+    let lines = LogLines()
+    var configuration = configuration
+    configuration.drainSeconds = 0
+    configuration.log = ServerLog(format: .text, write: lines.append)
+    let server = try FirestoreServer(
+      store: store, database: TestServer.database, configuration: configuration)
+    try await server.whileRunning { addresses throws in
+      let write = try Session("Write", [ChannelClient.openWrite], to: addresses.port)
+      let update = ChannelClient.update("rooms/a", text: "1")
+      #expect(try write.forward([update], offset: 1).hasPrefix("HTTP/1.1 200"))
+      while store.count == 0 { _ = try write.poll(0) }
+    }
+    #expect(lines.all.contains { $0.contains("undelivered") && $0.contains("1") })
   }
 }
 #endif

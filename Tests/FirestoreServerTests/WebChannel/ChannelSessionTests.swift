@@ -290,6 +290,71 @@ extension [ChannelAction] {
     #expect(session.session.heldBytes == 0)
   }
 
+  // MARK: Shutting down
+
+  @Test func aShutdownKeepsResultsUntilTheyAreAcknowledged() {
+    let session = CheckedSession()
+    _ = session.message("greeting", "1", "2")
+    #expect(session.receive(.drain) == [])
+    // The call ends after this write, which it has taken. The client has no back channel.
+    #expect(session.receive(.service([.message(Array("3".utf8)), .ended(nil)])) == [])
+    // Requests that come later are not passed, but they acknowledge.
+    let forward = session.forward(0, acknowledged: 2)
+    #expect(forward.count == 1)
+    #expect(forward.sent.hasPrefix("[0,5,"))
+    let poll = session.begin(2, .polling(nanoseconds: nil))
+    #expect(poll.actions.sent.hasPrefix("[[3,[2]],[4,[3]],[5,[{"))
+    #expect(poll.actions.sent.contains(#""status":"UNAVAILABLE""#))
+    // The answer was lost.
+    let stream = session.begin(4)
+    #expect(stream.actions.sent.hasPrefix("[[5,[{"))
+    #expect(stream.actions.last == .end(request: stream.request))
+    #expect(!session.session.isOver)
+    let last = session.begin(5)
+    #expect(last.actions == [.refuse(request: last.request, .unknown), .forget])
+  }
+
+  @Test(arguments: [nil, BackChannelMode.streaming, .polling(nanoseconds: nil)])
+  func aShutdownEndsASessionWhoseClientHasAllResults(mode: BackChannelMode?) {
+    let session = CheckedSession()
+    _ = session.message("greeting", "1")
+    _ = session.forward(0, acknowledged: 2)
+    let request = mode.map { session.begin(2, $0).request }
+    _ = session.receive(.drain)
+    let actions = session.receive(.service([.ended(nil)]))
+    #expect(actions.last == .forget)
+    #expect(actions.sent.contains("UNAVAILABLE") == (request != nil))
+    if mode == .streaming { #expect(actions.dropLast().last == .end(request: request ?? 0)) }
+  }
+
+  @Test func theAnswerToTheOpeningIsNoResult() {
+    let session = CheckedSession()
+    _ = session.message("greeting")
+    _ = session.receive(.drain)
+    #expect(session.receive(.service([.ended(nil)])) == [.forget])
+  }
+
+  @Test func aShutdownKeepsTheErrorOfAWrite() {
+    let session = CheckedSession()
+    _ = session.message("greeting")
+    _ = session.receive(.drain)
+    #expect(session.receive(.service([.ended(RemoteError(.notFound, "no"))])) == [])
+    #expect(session.begin(1).actions.sent.contains("NOT_FOUND"))
+    #expect(session.terminate().last == .forget)
+  }
+
+  @Test func aShutdownSendsABacklogFirst() {
+    let session = CheckedSession { $0.unreadBytesMax = 10 }
+    _ = session.message("greeting")
+    let (request, _) = session.begin(0)
+    _ = session.receive(.drain)
+    // The client has to read before the end of the call fits.
+    #expect(session.receive(.service([.ended(nil)])) == [])
+    let actions = session.receive(.read(request: request))
+    #expect(actions.sent.contains("UNAVAILABLE"))
+    #expect(actions.last == .end(request: request))
+  }
+
   // MARK: Backpressure
 
   @Test func aStreamThatIsNotReadStops() {

@@ -326,4 +326,59 @@ import Testing
     #expect(peer.server.store.count == 1)
     #expect(peer.metrics.requestCount(.write, by: .webChannel, code: 14) == 1)
   }
+
+  @Test func aShutdownWaitsForAClientBetweenTwoPolls() throws {
+    let peer = try ChannelPeer()
+    let streams = peer.server.handler.runner.streams
+    let client = try ChannelClient(peer, "Write", [ChannelClient.openWrite])
+    let greeting = client.back(0, polls: true)
+    try peer.wait { greeting.isEnded }
+    let last = try #require(greeting.arrays.last).number
+    _ = client.forward([ChannelClient.increment("rooms/a")], offset: 1, acknowledged: last)
+    try peer.wait { peer.server.store.count == 1 }
+    peer.server.handler.drain()
+    try peer.wait { peer.metrics.openStreams.value == 0 }
+    #expect(streams.waitUntilDelivered(nanoseconds: 0) == 1)
+    // A request of the client is not passed to the call.
+    #expect(client.forward([ChannelClient.increment("rooms/b")], offset: 2).status == 200)
+    let results = client.back(last, polls: true)
+    #expect(results.arrays.count { $0.text.contains("commitTime") } == 1)
+    #expect(results.arrays.last?.text.contains(#""status":"UNAVAILABLE""#) == true)
+    #expect(streams.waitUntilDelivered(nanoseconds: 0) == 1)
+    let end = try #require(results.arrays.last).number
+    #expect(client.back(end, polls: true).status == 400)
+    #expect(streams.waitUntilDelivered(nanoseconds: 0) == 0)
+    #expect(peer.metrics.openChannels.value == 0)
+    #expect(peer.server.store.count == 1)
+  }
+
+  @Test func aShutdownDoesNotWaitForSessionsWithoutResults() throws {
+    let peer = try ChannelPeer()
+    let streams = peer.server.handler.runner.streams
+    let watch = try ChannelClient(peer, "Listen", [ChannelClient.watch("rooms/a")])
+    let write = try ChannelClient(peer, "Write", [ChannelClient.openWrite])
+    let back = write.back(0)
+    try peer.wait { back.text.contains("streamToken") }
+    #expect(streams.waitUntilDelivered(nanoseconds: 0) == 1)
+    peer.server.handler.drain()
+    try peer.wait { back.isEnded && peer.metrics.openStreams.value == 0 }
+    #expect(back.arrays.last?.text.contains(#""status":"UNAVAILABLE""#) == true)
+    #expect(streams.waitUntilDelivered(nanoseconds: 0) == 0)
+    // A watch session ends as always, when its client knows of the end or does not come.
+    #expect(watch.back(0).arrays.last?.text.contains(#""status":"UNAVAILABLE""#) == true)
+  }
+
+  @Test func aShutdownStopsWaitingForAClientThatEndsItsSession() throws {
+    let peer = try ChannelPeer()
+    let streams = peer.server.handler.runner.streams
+    let client = try ChannelClient(peer, "Write", [ChannelClient.openWrite])
+    let back = client.back(0)
+    _ = client.forward([ChannelClient.increment("rooms/a")], offset: 1)
+    peer.server.handler.drain()
+    try peer.wait { back.isEnded }
+    #expect(back.text.contains("commitTime"))
+    #expect(streams.waitUntilDelivered(nanoseconds: 0) == 1)
+    #expect(client.terminate("GET").status == 200)
+    #expect(streams.waitUntilDelivered(nanoseconds: 0) == 0)
+  }
 }

@@ -94,6 +94,13 @@ package final class FirestoreHandler: HTTPHandler {
     runner.service.endLocks()
   }
 
+  /// Waits until clients of WebChannel have the results of their writes, or for this time.
+  func waitUntilDelivered(nanoseconds: UInt64) {
+    let count = runner.streams.waitUntilDelivered(nanoseconds: nanoseconds)
+    guard count > 0 else { return }
+    journal.note(.warning, "undelivered", with: [("sessions", .integer(UInt64(count)))])
+  }
+
   private func record(_ request: HTTPRequest, _ method: ServerMethod) -> RequestRecord {
     RequestRecord(journal, request.connection, by: .rest, method: method)
   }

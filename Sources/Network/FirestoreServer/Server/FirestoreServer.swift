@@ -3,7 +3,9 @@
 //   1. `init` checks the configuration, and `run` listens.
 //   2. `shutDown`, or the cancellation of the task that runs the server, begins the drain: new calls are
 //      refused, streams end with UNAVAILABLE, and calls that have begun finish.
-//   3. After the drain, the stores that the server has opened are closed, and `run` returns.
+//   3. While clients of WebChannel fetch results of their writes, the server accepts connections. Then the
+//      listeners close, and each connection ends after its requests. The time of the drain bounds both.
+//   4. After the drain, the stores that the server has opened are closed, and `run` returns.
 
 internal import Authority
 internal import ByteStore
@@ -226,14 +228,22 @@ public final class FirestoreServer: Sendable {
 
   private func drain(_ transport: HTTPServer) async {
     handler.drain()
-    let seconds = configuration.drainSeconds
+    let end = Self.now + UInt64(configuration.drainSeconds) * 1_000_000_000
     await withCheckedContinuation { continuation in
       // The transport waits for its threads.
-      DispatchQueue.global().async {
-        transport.drain(within: seconds)
+      DispatchQueue.global().async { [handler] in
+        handler.waitUntilDelivered(nanoseconds: Self.rest(until: end))
+        transport.drain(nanoseconds: Self.rest(until: end))
         continuation.resume()
       }
     }
+  }
+
+  private static var now: UInt64 { MonotonicClock.system.now() }
+
+  private static func rest(until end: UInt64) -> UInt64 {
+    let now = now
+    return end > now ? end - now : 0
   }
 }
 

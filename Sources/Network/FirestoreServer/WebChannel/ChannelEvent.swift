@@ -18,6 +18,8 @@ enum ChannelEvent: Sendable {
   case terminate(request: UInt64)
   /// The call of the service has delivered these events.
   case service([ServiceEvent])
+  /// The server shuts down. The call ends after the requests that were passed to it.
+  case drain
   /// The server has no memory for the session.
   case drop
   /// Time has passed. Does nothing before the deadline of the session.

@@ -5,6 +5,8 @@
 //   2. The end of the call is an array, too: an error, or "close".
 //   3. The session is over when the client has acknowledged that array or has ended the session, or after a
 //      minute without a back channel.
+//   4. If the server shuts down, requests that come later are not passed. A session whose client has all
+//      results is over when the call ends.
 //
 // Invariants:
 //   - A session has one back channel at most. A new one ends the one before.
@@ -35,6 +37,12 @@ struct ChannelSession {
   /// When the session is closed unless it has a back channel.
   private var absentDeadline: UInt64
   private(set) var isPaused = false
+  /// Whether the server shuts down.
+  private(set) var isDraining = false
+  /// Whether the call has sent its first message, which answers the opening and is no result.
+  private var hasGreeted = false
+  /// The number of the last array that the client would miss.
+  private var lastResult: UInt64 = 0
   private var actions: [ChannelAction] = []
 
   /// Begins a session whose first request has this number.
@@ -85,6 +93,8 @@ struct ChannelSession {
       for event in events { take(event) }
       updatePause()
       flush(at: now)
+      forgetIfDelivered()
+    case .drain: isDraining = true
     case .drop:
       if phase == .open { actions.append(.cancelCall(.dropped)) }
       endBackChannel(at: now)
@@ -99,7 +109,7 @@ struct ChannelSession {
     switch event {
     case .forward(let request, _, _), .backChannel(let request, _, _), .terminate(let request):
       actions.append(.refuse(request: request, .unknown))
-    case .opened, .lost, .read, .service, .drop, .time: break
+    case .opened, .lost, .read, .service, .drain, .drop, .time: break
     }
   }
 
@@ -116,7 +126,8 @@ struct ChannelSession {
       actions.append(.refuse(request: request, .earlyRequests))
       return
     }
-    if phase == .open { actions += ready.map { .pass($0) } }
+    // A client that continues to send does not keep its call open. It sends these requests again elsewhere.
+    if phase == .open, !isDraining { actions += ready.map { .pass($0) } }
     acknowledge(acknowledged)
     let status = "[\(backChannel == nil ? 0 : 1),\(arrays.last),\(arrays.contentBytes)]"
     actions.append(.answer(request: request, ChannelArrays.framed(status)))
@@ -162,10 +173,16 @@ struct ChannelSession {
   private mutating func take(_ event: ServiceEvent) {
     guard phase == .open else { return }
     switch event {
-    case .message(let bytes): arrays.append(bytes)
+    case .message(let bytes):
+      arrays.append(bytes)
+      if hasGreeted { lastResult = arrays.last }
+      hasGreeted = true
     case .ended(let error):
       phase = .ended
-      arrays.append(error.map { RESTAnswer($0).body } ?? Self.close)
+      let seen = error ?? (isDraining ? CallRunner.draining : nil)
+      arrays.append(seen.map { RESTAnswer($0).body } ?? Self.close)
+      // A client does without an end that only says that the server shuts down.
+      if error != nil || !isDraining { lastResult = arrays.last }
     }
   }
 
@@ -256,6 +273,12 @@ struct ChannelSession {
   private mutating func forgetIfDone(at now: UInt64) {
     guard isDone else { return }
     endBackChannel(at: now)
+    forget()
+  }
+
+  /// A server that shuts down waits for clients that lack results. It does not wait for others.
+  private mutating func forgetIfDelivered() {
+    guard isDraining, phase == .ended, backChannel == nil, arrays.acknowledged >= lastResult else { return }
     forget()
   }
 

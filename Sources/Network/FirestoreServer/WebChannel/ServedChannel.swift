@@ -37,7 +37,6 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
   /// Events that came while an earlier one is handled.
   private var waiting: [ChannelEvent] = []
   private var isHandling = false
-  private var isDraining = false
   private var isCallOver = false
   /// Whether the queue of the call waits for the client, and the bytes that the client has sent meanwhile.
   private var isPaused = false
@@ -122,23 +121,20 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
       defer { inbox = Inbox() }
       return inbox
     }
-    var events = taken.events
-    for (position, event) in events.enumerated() {
+    for event in taken.events {
       switch event {
       case .message(let bytes): record.sent(bytes.count)
       case .ended(let error):
-        let seen = error ?? (isDraining ? CallRunner.draining : nil)
-        events[position] = .ended(seen)
+        let seen = error ?? (session.isDraining ? CallRunner.draining : nil)
         callEnded(code: seen?.code.rawValue ?? 0)
       }
     }
-    handle(.service(events))
+    handle(.service(taken.events))
     queue.arrived(taken.byteCount)
   }
 
   private func pass(_ message: [UInt8]) {
-    // A client that goes on sending does not keep its stream open. It sends these writes again.
-    guard !isDraining, !isDropped else { return }
+    guard !isDropped else { return }
     record.received(message.count)
     if isPaused {
       pausedBytes += message.count + Self.requestBytes
@@ -228,6 +224,7 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
 
   private func forget() {
     surroundings.channels.remove(self)
+    if isFetched { runner.streams.delivered() }
     runner.journal.metrics.openChannels.add(-1)
     queue.close()
     timer?.cancel()
@@ -249,10 +246,14 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
 
   // MARK: Shutting down
 
-  /// Ends a watch stream at once, and a write stream after the writes that it has taken.
+  /// The results of writes wait for their client, which may have no back channel at present.
+  var isFetched: Bool { method == .write }
+
+  /// Ends a watch stream at once, and a write stream after the writes that it has taken. The session of a
+  /// write stream stays until its client has the results.
   func drain() {
     onLoop { channel in
-      channel.isDraining = true
+      channel.handle(.drain)
       guard let call = channel.call else { return }
       guard channel.method != .write else { return call.finish() }
       call.cancel()

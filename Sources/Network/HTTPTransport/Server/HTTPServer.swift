@@ -134,9 +134,12 @@ package final class HTTPServer: Sendable {
 
   /// Stops listening, waits until the open requests are answered, at most for this time, and closes all
   /// connections. Waits for the threads of the loops, so it is not called on one of them.
-  package func drain(within seconds: Int) {
+  package func drain(within seconds: Int) { drain(nanoseconds: UInt64(max(0, seconds)) * 1_000_000_000) }
+
+  /// Does the same with a time in nanoseconds.
+  package func drain(nanoseconds: UInt64) {
     guard beginDrain() else { return }
-    shared.waitUntilEmpty(within: seconds)
+    shared.waitUntilEmpty(nanoseconds: nanoseconds)
     for loop in loops { loop.stop() }
     phase.withLock { $0 = .stopped }
   }

@@ -124,9 +124,8 @@ final class SharedServer: ConnectionServer, Sendable {
     for number in open.keys.sorted() { open[number]?.drain() }
   }
 
-  func waitUntilEmpty(within seconds: Int) {
-    state.withLock(
-      wokenBy: emptied, within: UInt64(max(0, seconds)) * 1_000_000_000, when: { $0.total == 0 }, { _ in })
+  func waitUntilEmpty(nanoseconds: UInt64) {
+    state.withLock(wokenBy: emptied, within: nanoseconds, when: { $0.total == 0 }, { _ in })
   }
 
   func makeTLSSession() throws(TLSError) -> TLSSession {
