@@ -88,6 +88,9 @@ import Testing
     connection.send("POST", "/a/b?RID=2", body: []) { if case .lost = $0 { isLost = true } }
     #expect(loop.run(seconds: 5) { isLost && proxy.hasSentDuplicates && !proxy.sessions.isEmpty })
     #expect(proxy.sessions == ["s1": "/a/b"])
+    proxy.moveUpstream(to: server.port + 1)
+    #expect(proxy.sessions.isEmpty)
+    #expect(proxy.earlierSessions == ["s1": "/a/b"])
   }
 
   @Test func theSeedDecides() {

@@ -9,13 +9,15 @@ import Harness
 /// Listens on a port of this machine. Used on the loop.
 package final class FaultyProxy {
   let loop: PollLoop
-  let upstreamPort: Int
+  private(set) var upstreamPort: Int
   package var faults: ProxyFaults
   private let listener: PolledListener
   private var connections: [ObjectIdentifier: ProxyConnection] = [:]
   private var exchanges: [ObjectIdentifier: LoneExchange] = [:]
   /// The sessions that the server has opened, also if no client knows of them: their ids with their paths.
   package private(set) var sessions: [String: String] = [:]
+  /// The sessions of servers before the present one.
+  package private(set) var earlierSessions: [String: String] = [:]
 
   package init(loop: PollLoop, upstreamPort: Int, faults: ProxyFaults) throws {
     self.loop = loop
@@ -29,6 +31,13 @@ package final class FaultyProxy {
   }
 
   package var port: Int { listener.port }
+
+  /// Passes requests to another server from now on.
+  package func moveUpstream(to port: Int) {
+    upstreamPort = port
+    earlierSessions.merge(sessions) { $1 }
+    sessions = [:]
+  }
 
   /// Called with a line for each request.
   package var onEvent: ((String) -> Void)?
@@ -55,26 +64,27 @@ package final class FaultyProxy {
       waitingDuplicates -= 1
       guard let socket = PolledSocket(port: upstreamPort, on: loop) else { return }
       socket.send(request.bytes)
-      adopt(socket, AnswerReader(), of: request, body: [])
+      adopt(LoneExchange(socket, AnswerReader(), body: [], port: upstreamPort), of: request)
     }
   }
 
   /// Reads an answer to its end, although no client waits for it.
-  func adopt(_ socket: PolledSocket, _ reader: AnswerReader, of request: SplitRequest, body: [UInt8]) {
-    let exchange = LoneExchange(socket, reader, body) { [weak self] exchange in
-      self?.exchanges[ObjectIdentifier(exchange)] = nil
-      self?.note(exchange.body, of: request)
-    }
+  func adopt(_ exchange: LoneExchange, of request: SplitRequest) {
     exchanges[ObjectIdentifier(exchange)] = exchange
+    exchange.begin { [weak self] exchange in
+      self?.exchanges[ObjectIdentifier(exchange)] = nil
+      self?.note(exchange.body, of: request, port: exchange.port)
+    }
   }
 
-  /// Notes the session that an answer opens.
-  func note(_ body: [UInt8], of request: SplitRequest) {
+  /// Notes the session that an answer of the server with this port opens.
+  func note(_ body: [UInt8], of request: SplitRequest, port: Int) {
     guard request.opensSession, let path = request.target.split(separator: "?").first else { return }
     var reader = ChannelFrameReader()
     for frame in (try? reader.take(body)) ?? [] {
       for array in (try? ChannelArray.all(in: frame)) ?? [] {
-        if case .session(let id) = array.content { sessions[id] = String(path) }
+        guard case .session(let id) = array.content else { continue }
+        if port == upstreamPort { sessions[id] = String(path) } else { earlierSessions[id] = String(path) }
       }
     }
   }
@@ -90,15 +100,19 @@ final class LoneExchange {
   private let socket: PolledSocket
   private var reader: AnswerReader
   private(set) var body: [UInt8]
-  private let onEnd: (LoneExchange) -> Void
+  /// The port of the server.
+  let port: Int
+  private var onEnd: ((LoneExchange) -> Void)?
 
-  init(
-    _ socket: PolledSocket, _ reader: AnswerReader, _ body: [UInt8],
-    onEnd: @escaping (LoneExchange) -> Void
-  ) {
+  init(_ socket: PolledSocket, _ reader: AnswerReader, body: [UInt8], port: Int) {
     self.socket = socket
     self.reader = reader
     self.body = body
+    self.port = port
+  }
+
+  /// Reads the answer, and calls this at its end.
+  func begin(onEnd: @escaping (LoneExchange) -> Void) {
     self.onEnd = onEnd
     socket.isReading = true
     socket.onBytes = { [weak self] in self?.receive($0) }
@@ -115,7 +129,7 @@ final class LoneExchange {
 
   private func end() {
     close()
-    onEnd(self)
+    onEnd.take()?(self)
   }
 
   func close() { socket.close(.reset) }

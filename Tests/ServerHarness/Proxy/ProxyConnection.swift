@@ -8,6 +8,7 @@ final class ProxyConnection {
   private let client: PolledSocket
   private unowned let proxy: FaultyProxy
   private var server: PolledSocket?
+  private var serverPort = 0
   private var splitter = RequestSplitter()
   /// The request that is being answered.
   private var request: SplitRequest?
@@ -68,6 +69,7 @@ final class ProxyConnection {
   private func connect() -> PolledSocket? {
     guard let socket = PolledSocket(port: proxy.upstreamPort, on: proxy.loop) else { return nil }
     reader = AnswerReader()
+    serverPort = proxy.upstreamPort
     socket.onBytes = { [weak self] in self?.receive($0) }
     socket.onEnd = { [weak self] in self?.serverEnded() }
     server = socket
@@ -98,7 +100,7 @@ final class ProxyConnection {
   }
 
   private func end(_ request: SplitRequest, isLast: Bool) {
-    proxy.note(body, of: request)
+    proxy.note(body, of: request, port: serverPort)
     isComplete = true
     if isLast {
       server?.close()
@@ -109,7 +111,7 @@ final class ProxyConnection {
   private func serverEnded() {
     server = nil
     if let request, !isComplete {
-      proxy.note(body, of: request)
+      proxy.note(body, of: request, port: serverPort)
       isComplete = true
     }
     // Bytes that are held reach the client before the end of the connection.
@@ -167,7 +169,7 @@ final class ProxyConnection {
     cutTimer?.cancel()
     client.close(closing)
     if let server, let request, request.opensSession, !isComplete {
-      proxy.adopt(server, reader, of: request, body: body)
+      proxy.adopt(LoneExchange(server, reader, body: body, port: serverPort), of: request)
     } else {
       server?.close(closing)
     }

@@ -15,6 +15,8 @@ package enum ChannelCampaign {
     package var snapshots = 0
     package var resumes = 0
     package var sessions = 0
+    package var restarts = 0
+    package var lateResults = 0
     package var endings: [ChannelWriter.Ending: Int] = [:]
     package var firstFailure: String?
 
@@ -26,6 +28,8 @@ package enum ChannelCampaign {
       snapshots += result.snapshots
       resumes += result.resumes
       sessions += result.sessions
+      restarts += result.restarts
+      lateResults += result.lateResults
       endings.merge(result.endings, uniquingKeysWith: +)
       guard let failure = result.failure else { return }
       failed += 1
@@ -37,6 +41,7 @@ package enum ChannelCampaign {
       var details = [
         (name: "writes", value: writes), (name: "snapshots", value: snapshots),
         (name: "sessions", value: sessions), (name: "resumes", value: resumes),
+        (name: "restarts", value: restarts), (name: "lateResults", value: lateResults),
       ]
       details += counts.details
       for kind in ProxyFaults.Kind.allCases {
@@ -56,8 +61,6 @@ package enum ChannelCampaign {
     }
   }
 
-  private static let openSessions = "dugout_channels_open"
-  private static let secondsToEnd = 10.0
   /// A run ends after this number of failures, because each may take long.
   private static let failuresMax = 10
 
@@ -70,7 +73,7 @@ package enum ChannelCampaign {
     try await ServedStore.with { served in
       let numbers = history.map { [$0] } ?? Array(0..<histories)
       var summary = run(numbers, served, seed: seed, lanes: lanes, progress: progress)
-      if let failure = try leftSessions(served) {
+      if let failure = try served.leftSessions() {
         summary.failed += 1
         summary.firstFailure = summary.firstFailure ?? failure
       }
@@ -103,19 +106,6 @@ package enum ChannelCampaign {
       }
     }
     return state.withLock(when: { $0.ended == lanes }) { $0.summary }
-  }
-
-  /// All sessions have been ended. Returns a failure if the server still counts some.
-  private static func leftSessions(_ served: ServedStore) throws -> String? {
-    let loop = PollLoop()
-    var count = 0
-    let isDone = try loop.run(seconds: secondsToEnd) {
-      count = try served.metric(openSessions)
-      // The server removes a session on its own threads.
-      if count > 0 { loop.after(milliseconds: 20) {} }
-      return count == 0
-    }
-    return isDone ? nil : "\(count) sessions are open after all clients have ended"
   }
 }
 #endif

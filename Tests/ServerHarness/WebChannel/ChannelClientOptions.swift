@@ -45,6 +45,16 @@ package enum ChannelClientEnd: Sendable, Equatable, CustomStringConvertible {
   /// The server has violated the protocol.
   case violation(String)
 
+  /// Whether a server that is drained or opened again may cause this end.
+  var isOfRestart: Bool {
+    switch self {
+    case .error(let status, _): status == "UNAVAILABLE"
+    case .refused(let status, _): status == 400 || status == 503
+    case .unreachable: true
+    case .closed, .terminated, .violation: false
+    }
+  }
+
   package var description: String {
     switch self {
     case .closed: "the call has ended"

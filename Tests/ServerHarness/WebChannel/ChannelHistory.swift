@@ -2,10 +2,11 @@
 //
 //   1. Writers and listeners of one collection open their sessions. Listeners lose their back channels, and
 //      come back in new sessions.
-//   2. The faults become fewer, and end. Each writer comes to its end: it leaves, ends its stream, or sends
+//   2. In a part of the histories, the server is drained once or twice, and another one opens its store.
+//   3. The faults become fewer, and end. Each writer comes to its end: it leaves, ends its stream, or sends
 //      a write that fails.
-//   3. Each write is in the store once, and all listeners show the documents of the store.
-//   4. Sessions that clients have ended are unknown to the server. The test ends all others: those of
+//   4. Each write is in the store once, and all listeners show the documents of the store.
+//   5. Sessions that clients have ended are unknown to the server. The test ends all others: those of
 //      clients that disappear, and those of first requests that arrived twice.
 
 #if Server
@@ -23,13 +24,20 @@ package struct ChannelHistory {
     package var snapshots = 0
     package var resumes = 0
     package var sessions = 0
+    package var restarts = 0
+    package var lateResults = 0
     package var endings: [ChannelWriter.Ending: Int] = [:]
   }
 
   private static let secondsMax = 20.0
   private static let collectionPrefix = "history"
+  private static let oneRestartedIn = 4
 
-  private let served: ServedStore
+  private var served: ServedStore
+  /// The server of this history alone, if it is drained.
+  private let own: RestartedServer?
+  private var restarts: ChannelRestarts?
+  private let mayDisappear: Bool
   private let collection: String
   private let log = HistoryLog()
   private let loop = PollLoop()
@@ -56,34 +64,45 @@ package struct ChannelHistory {
   }
 
   private init(_ served: ServedStore, seed: UInt64, name: String) throws {
-    self.served = served
     random = SeededRandom(seed: seed)
+    let isRestarted = random.oneIn(Self.oneRestartedIn)
+    // A server waits in vain for clients that disappear.
+    let isInVain = random.oneIn(4)
+    mayDisappear = !isRestarted || isInVain
+    let own = isRestarted ? try RestartedServer(drainSeconds: mayDisappear ? 1 : 10) : nil
+    let present = try own?.served ?? served
+    (self.own, self.served) = (own, present)
     collection = "\(Self.collectionPrefix)-\(name)"
     proxy = try FaultyProxy(
-      loop: loop, upstreamPort: served.port, faults: ProxyFaults(seed: random.next(), oneIn: 2))
+      loop: loop, upstreamPort: present.port, faults: ProxyFaults(seed: random.next(), oneIn: 2))
     let start = PollLoop.now
     let log = log
     proxy.onEvent = { log.note("\((PollLoop.now - start) / 1_000_000) ms: \($0)") }
   }
 
   private func close() {
-    for writer in writers { writer.client.abandon() }
+    for writer in writers { for client in writer.clients { client.abandon() } }
     for watcher in watchers { watcher.abandon() }
     proxy.close()
+    own?.close()
   }
 
   private mutating func run() throws {
     addClients()
     schedule()
-    let (writers, watchers) = (writers, watchers)
-    guard loop.run(seconds: Self.secondsMax, until: { writers.allSatisfy(\.isOver) }) else {
-      throw Violation("writers do not come to their end: \(writers.map(\.summary))")
+    let (writers, watchers, restarts) = (writers, watchers, restarts)
+    let isDone = loop.run(seconds: Self.secondsMax) {
+      restarts?.failure != nil || writers.allSatisfy(\.isOver) && restarts?.isOver ?? true
     }
+    if let failure = restarts?.failure { throw failure }
+    guard isDone else { throw Violation("writers do not come to their end: \(writers.map(\.summary))") }
+    if let own { served = try own.served }
     proxy.faults.oneIn = 0
     let documents = try served.documents(in: collection)
     for writer in writers { try writer.check(documents) }
     try converge()
     try checkEnds(watchers)
+    if own != nil, let failure = try served.leftSessions() { throw Violation(failure) }
   }
 
   // MARK: Clients
@@ -91,12 +110,17 @@ package struct ChannelHistory {
   private mutating func addClients() {
     let database = ServedStore.database
     for number in 0..<1 + random.below(2) {
-      let ending = ChannelWriter.Ending.allCases[random.below(ChannelWriter.Ending.allCases.count)]
+      let endings = ChannelWriter.Ending.allCases.filter { mayDisappear || !$0.isSilent }
+      let ending = endings[random.below(endings.count)]
       result.endings[ending, default: 0] += 1
-      writers.append(
-        ChannelWriter(
-          makeClient("Write", random.next()), database, collection: collection, name: "w\(number)",
-          plan: (2 + random.below(7), ending)))
+      // A drain comes in the middle of the writes.
+      let count = own == nil ? 2 + random.below(7) : 10 + random.below(30)
+      let writer = ChannelWriter(
+        makeClient("Write", random.next()), database, collection: collection, name: "w\(number)",
+        plan: (count, ending))
+      var seeds = SeededRandom(seed: random.next())
+      writer.makeClient = { [makeClient] in makeClient("Write", seeds.next()) }
+      writers.append(writer)
     }
     let all = StructuredQuery(.collection(CollectionPath(unchecked: [collection])))
     for _ in 0..<1 + random.below(2) {
@@ -138,6 +162,15 @@ package struct ChannelHistory {
       if random.oneIn(3) { after(30 + random.below(80)) { watcher.comeBack() } }
     }
     let proxy = proxy
+    if let own {
+      let restarts = ChannelRestarts(own, proxy, seed: random.next()) { [collection] served in
+        try served.documents(in: collection)
+      }
+      (restarts.writers, restarts.watchers, restarts.mayTakeAllTime) = (writers, watchers, mayDisappear)
+      restarts.onEvent = proxy.onEvent
+      restarts.begin(after: 20 + random.below(150))
+      self.restarts = restarts
+    }
     after(120) { proxy.faults.oneIn = 5 }
     after(300) { proxy.faults.oneIn = 0 }
   }
@@ -172,10 +205,12 @@ package struct ChannelHistory {
       watchers.allSatisfy(\.isOver) && proxy.hasSentDuplicates
     }
     guard isDone else { throw Violation("listeners do not come to their end") }
-    let clients = writers.map(\.client) + watchers.flatMap(\.clients)
+    let clients = writers.flatMap(\.clients) + watchers.flatMap(\.clients)
     for client in clients {
       guard let session = client.session else { continue }
-      guard proxy.sessions[session] != nil else { throw Violation("\(session) is a session of no answer") }
+      guard proxy.sessions[session] ?? proxy.earlierSessions[session] != nil else {
+        throw Violation("\(session) is a session of no answer")
+      }
     }
     let ended = Set(clients.filter(\.isTerminationAnswered).compactMap(\.session))
     for (session, path) in proxy.sessions.sorted(by: { $0.key < $1.key }) {
@@ -183,10 +218,17 @@ package struct ChannelHistory {
         let status = try ask("TYPE=terminate&RID=1", session, path)
         guard status == 200 else { throw Violation("the end of session \(session) has the status \(status)") }
       }
-      let status = try ask("RID=rpc&AID=0&CI=1&TYPE=xmlhttp", session, path)
-      guard status == 400 else {
-        throw Violation("session \(session) has ended, and a back channel of it has the status \(status)")
-      }
+      try checkUnknown(session, path)
+    }
+    for (session, path) in proxy.earlierSessions.sorted(by: { $0.key < $1.key }) {
+      try checkUnknown(session, path)
+    }
+  }
+
+  private func checkUnknown(_ session: String, _ path: String) throws {
+    let status = try ask("RID=rpc&AID=0&CI=1&TYPE=xmlhttp", session, path)
+    guard status == 400 else {
+      throw Violation("session \(session) has ended, and a back channel of it has the status \(status)")
     }
   }
 
@@ -211,12 +253,16 @@ package struct ChannelHistory {
 
   private var counted: Result {
     var result = result
-    for client in writers.map(\.client) + watchers.flatMap(\.clients) { result.counts.add(client.counts) }
+    for client in writers.flatMap(\.clients) + watchers.flatMap(\.clients) {
+      result.counts.add(client.counts)
+    }
     result.faults = proxy.faults.counts
     result.writes = writers.reduce(0) { $0 + $1.acknowledged }
     result.snapshots = watchers.reduce(0) { $0 + $1.snapshots }
     result.resumes = watchers.reduce(0) { $0 + $1.resumes }
-    result.sessions = proxy.sessions.count
+    result.sessions = proxy.sessions.count + proxy.earlierSessions.count
+    result.restarts = restarts?.restarts ?? 0
+    result.lateResults = restarts?.lateResults ?? 0
     return result
   }
 }

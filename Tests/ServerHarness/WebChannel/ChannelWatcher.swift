@@ -8,6 +8,8 @@ import OfflineSync
 
 /// Watches targets on one session after the other, as a page does that comes back. Used on the loop.
 package final class ChannelWatcher {
+  private static let comeBackMilliseconds = 20
+
   private let database: DatabaseName
   private let makeClient: () -> WebChannelClient
   private var memory = ClientMemory()
@@ -17,6 +19,8 @@ package final class ChannelWatcher {
   private var ended: [WebChannelClient] = []
   private var current: [TargetID] = []
   private var isEnding = false
+  /// Whether the server may end sessions.
+  var mayLoseSessions = false
   package private(set) var snapshots = 0
   package private(set) var resumes = 0
   package private(set) var violation: String?
@@ -140,7 +144,12 @@ package final class ChannelWatcher {
   }
 
   private func end(_ end: ChannelClientEnd) {
-    if !isEnding { fail("\(end)") }
+    guard !isEnding else { return }
+    guard mayLoseSessions, end.isOfRestart else { return fail("\(end)") }
+    let lost = client
+    lost.loop.after(milliseconds: Self.comeBackMilliseconds) { [weak self] in
+      if let self, client === lost { comeBack() }
+    }
   }
 
   private func fail(_ text: String) {

@@ -1,4 +1,5 @@
-// A write session of WebChannel whose writes are numbered.
+// A writer by WebChannel whose writes are numbered. It has one session, and another one when a server that is
+// drained or opened again has ended the session. Then it sends the writes again that have no result.
 //
 //   acknowledged ≤ the numbers that the store has = the counter of the session ≤ sent
 //
@@ -10,7 +11,7 @@ package import DocumentStore
 package import FirestoreWire
 package import Harness
 
-/// Writes on one session, several requests at a time. Used on the loop.
+/// Writes several requests at a time. Used on the loop.
 package final class ChannelWriter {
   /// The way in which the session ends.
   package enum Ending: CaseIterable, Sendable {
@@ -27,7 +28,15 @@ package final class ChannelWriter {
 
   private static let storedText = "\"é😀 \\ \u{2028} ß\n漢字 😀"
 
-  package let client: WebChannelClient
+  private static let comeBackMilliseconds = 20
+
+  /// The client of the present session.
+  package private(set) var client: WebChannelClient
+  private var ended: [WebChannelClient] = []
+  /// Makes the clients of further sessions.
+  var makeClient: (() -> WebChannelClient)?
+  /// Whether the server may end sessions.
+  var mayLoseSessions = false
   private let database: DatabaseName
   private let collection: String
   private let name: String
@@ -51,11 +60,19 @@ package final class ChannelWriter {
     self.collection = collection
     self.name = name
     (writes, ending) = plan
-    client.onMessage = { [unowned self] in receive($0) }
-    client.onEnd = { [unowned self] in end($0) }
   }
 
-  package func begin() { client.open([Array(#"{"database":"\#(database.text)"}"#.utf8)]) }
+  package func begin() {
+    client.onMessage = { [unowned self] in receive($0) }
+    client.onEnd = { [unowned self] in end($0) }
+    client.open([Array(#"{"database":"\#(database.text)"}"#.utf8)])
+  }
+
+  /// The clients of all sessions so far.
+  package var clients: [WebChannelClient] { ended + [client] }
+
+  /// Whether the client has disappeared.
+  var isGone: Bool { ending.isSilent && client.end == .terminated }
 
   /// Whether nothing more can happen.
   package var isOver: Bool {
@@ -87,6 +104,8 @@ package final class ChannelWriter {
     if !hasHandshake {
       hasHandshake = true
       guard response.writeResults.isEmpty else { return fail("the first answer has results") }
+      // Writes of an earlier session that have no result are sent again.
+      sent = acknowledged
     } else if response.writeResults.isEmpty, hasEnded, ending == .closes {
       // A server may answer the request that ends the stream.
       lastResponses += 1
@@ -156,12 +175,42 @@ package final class ChannelWriter {
       case .error(let status, _): ending == .fails && hasEnded && status == "NOT_FOUND"
       case .refused, .unreachable, .violation: false
       }
+    if !isExpected, mayLoseSessions, end.isOfRestart { return comeBack() }
     if !isExpected { fail("\(ending) ends after \(acknowledged) of \(writes) writes: \(end)") }
+  }
+
+  private func comeBack() {
+    guard let makeClient else { return fail("the session has ended, and there is no other one") }
+    ended.append(client)
+    client = makeClient()
+    (token, hasHandshake, hasEnded, lastResponses) = ("", false, false, 0)
+    let next = client
+    // A page that was closed does not come back.
+    next.loop.after(milliseconds: Self.comeBackMilliseconds) { [weak self] in
+      if let self, client === next, next.end == nil { begin() }
+    }
   }
 
   private func fail(_ text: String) {
     violation = violation ?? "writer \(name): \(text)"
     client.abandon()
+  }
+
+  /// Checks that the writer has the results of all its writes in the store, unless it has disappeared.
+  func checkResults(_ documents: [StoredDocument]) throws(Violation) {
+    let counter = counter(documents)
+    guard !isGone, counter != acknowledged else { return }
+    throw Violation(
+      "the server has ended, and writer \(name) has results of \(acknowledged) of \(counter) writes: \(summary)"
+    )
+  }
+
+  /// Takes the writes in the store for those that have a result, because the server did not wait for the
+  /// writer.
+  func adopt(_ documents: [StoredDocument]) { if !isGone { acknowledged = counter(documents) } }
+
+  private func counter(_ documents: [StoredDocument]) -> Int {
+    documents.first { $0.path.id == name }?.number ?? 0
   }
 
   /// Compares the documents of the collection with what the writer knows.

@@ -16,6 +16,21 @@ package struct ServedStore: Sendable {
   package let port: Int
   private let adminPort: Int
 
+  init(store: DocumentStore, _ addresses: ServerAddresses) {
+    self.store = store
+    port = addresses.port
+    adminPort = addresses.adminPort ?? 0
+  }
+
+  static func configuration(drainSeconds: Int) -> ServerConfiguration {
+    var configuration = ServerConfiguration()
+    configuration.isEmulator = true
+    configuration.port = 0
+    configuration.adminPort = 0
+    configuration.drainSeconds = drainSeconds
+    return configuration
+  }
+
   /// Runs `body` on a thread of its own while the server runs.
   package static func with<Result: Sendable>(
     _ body: @escaping @Sendable (ServedStore) throws -> Result
@@ -23,15 +38,11 @@ package struct ServedStore: Sendable {
     let directory = TemporaryDirectory()
     let store = try DocumentStore.open(directory.path)
     defer { try? store.close() }
-    var configuration = ServerConfiguration()
-    configuration.isEmulator = true
-    configuration.port = 0
-    configuration.adminPort = 0
-    configuration.drainSeconds = 5
-    let server = try FirestoreServer(store: store, database: database.text, configuration: configuration)
+    let server = try FirestoreServer(
+      store: store, database: database.text, configuration: configuration(drainSeconds: 5))
     let outcome = Locked<Swift.Result<Result, any Error>?>(nil)
     try await server.run { addresses in
-      let served = ServedStore(store: store, port: addresses.port, adminPort: addresses.adminPort ?? 0)
+      let served = ServedStore(store: store, addresses)
       Thread.detachNewThread {
         let result = Swift.Result { try body(served) }
         outcome.withLock { $0 = result }
@@ -57,5 +68,21 @@ package struct ServedStore: Sendable {
     }
     throw Violation("the server has no metric \(name)")
   }
+
+  /// Waits until the server counts no session. Returns a failure if it still counts some.
+  package func leftSessions() throws -> String? {
+    let loop = PollLoop()
+    var count = 0
+    let isDone = try loop.run(seconds: Self.secondsToEnd) {
+      count = try metric(Self.openSessions)
+      // The server removes a session on its own threads.
+      if count > 0 { loop.after(milliseconds: 20) {} }
+      return count == 0
+    }
+    return isDone ? nil : "\(count) sessions are open after all clients have ended"
+  }
+
+  private static let openSessions = "dugout_channels_open"
+  private static let secondsToEnd = 10.0
 }
 #endif
