@@ -32,6 +32,7 @@ final class ChannelFuzzServer {
 
   var openChannels: Int { handler.openChannels }
   var openStreams: Int { handler.openStreams }
+  var undeliveredSessions: Int { handler.undeliveredSessions }
   var heldBytes: Int { budget.usedBytes }
 
   /// Sends a request on a connection of its own.
@@ -73,6 +74,12 @@ final class ChannelFuzzServer {
   func awaitService() throws(FuzzFinding) {
     pool.wait()
     try run()
+  }
+
+  /// The server begins to shut down.
+  func drain() throws(FuzzFinding) {
+    handler.drain()
+    try awaitService()
   }
 
   func advance(seconds: Int) throws(FuzzFinding) {

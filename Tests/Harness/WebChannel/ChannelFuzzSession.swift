@@ -138,6 +138,9 @@ final class ChannelFuzzSession {
     }
   }
 
+  /// The server shuts down. The session of a write stream whose client has all results is over.
+  func noteDrain() { if !isListen { isUncertain = true } }
+
   func cut(now: UInt64) {
     back = nil
     absentSince = now

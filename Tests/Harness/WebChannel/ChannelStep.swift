@@ -14,6 +14,8 @@ struct ChannelStep: Equatable {
     case cut
     /// `session` seconds pass.
     case wait
+    /// The server begins to shut down.
+    case drain
   }
 
   /// A bit of `kind`: the request acknowledges as little as it may.
@@ -105,6 +107,15 @@ enum ChannelSeeds {
       step(.openListen, form([query, query], offset: 0)), step(.openListen, form([removal], offset: 0)),
       step(.poll), step(.poll, parameters: "AID=1"), step(.poll, parameters: "AID=99"),
       step(.stream, parameters: "AID=0"), step(.stream, parameters: "AID=0"),
+    ],
+    [
+      step(.openWrite, handshake), step(.poll), step(.send, form([write, write], offset: 1)), step(.drain),
+      step(.openWrite, handshake), step(.send, form([write], offset: 3)), step(.poll), late(.stream),
+      step(.stream), step(.poll),
+    ],
+    [
+      step(.openListen, form([query], offset: 0)), step(.stream), step(.openWrite, handshake),
+      step(.drain), step(.cut), late(.poll), step(.poll), step(.openListen, form([query], offset: 0)),
     ],
     [
       step(.openListen, "count=2&ofs=0&req0___data__=%7B"), step(.openListen, "headers=%FF&count=0"),

@@ -6,6 +6,7 @@
 //   - frames have the right lengths, numbers are consecutive, and an array that comes again is the same
 //   - a session has one back channel at most, and is unknown after its end
 //   - sessions are over a minute after their clients are gone, and hold no memory then
+//   - a server that shuts down opens no session, and waits for none that is over
 
 import HTTPTransport
 
@@ -69,6 +70,7 @@ struct ChannelFuzzRun {
   private var connections: [ChannelFuzzConnection] = []
   private var outcomes: [String] = []
   private var lastRequest = 0
+  private var isDraining = false
 
   init(_ server: ChannelFuzzServer) { self.server = server }
 
@@ -83,6 +85,7 @@ struct ChannelFuzzRun {
       try server.cut(back)
       session.cut(now: server.loop.now)
     case .wait: try wait(seconds: Int(step.session))
+    case .drain: try drain()
     }
     for session in sessions { try session.readBack(now: server.loop.now) }
     guard server.openChannels <= sessions.count else {
@@ -96,6 +99,9 @@ struct ChannelFuzzRun {
     try server.awaitService()
     try server.advance(seconds: 61)
     try server.advance(seconds: 61)
+    guard server.undeliveredSessions == 0 else {
+      throw FuzzFinding("a shutdown waits for \(server.undeliveredSessions) sessions that are over")
+    }
     guard server.openChannels == 0, server.openStreams == 0, server.heldBytes == 0 else {
       throw FuzzFinding(
         "\(server.openChannels) sessions, \(server.openStreams) calls and \(server.heldBytes) bytes are left")
@@ -124,8 +130,16 @@ struct ChannelFuzzRun {
     try add(id, step)
   }
 
+  private mutating func drain() throws(FuzzFinding) {
+    guard !isDraining else { return }
+    isDraining = true
+    try server.drain()
+    for session in sessions { session.noteDrain() }
+  }
+
   /// Adds a session that a request has opened.
   private mutating func add(_ id: String, _ step: ChannelStep) throws(FuzzFinding) {
+    guard !isDraining else { throw FuzzFinding("a server that shuts down opens a session") }
     guard !sessions.contains(where: { $0.id == id }), id.utf8.count == 32 else {
       throw FuzzFinding("the session \(id) is opened twice")
     }

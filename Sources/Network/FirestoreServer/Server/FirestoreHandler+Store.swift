@@ -33,6 +33,9 @@ extension FirestoreHandler {
   /// The number of sessions of WebChannel that are open.
   package var openChannels: Int { Int(journal.metrics.openChannels.value) }
 
+  /// The number of sessions that a shutdown waits for.
+  package var undeliveredSessions: Int { runner.streams.waitUntilDelivered(nanoseconds: 0) }
+
   /// The number of calls of Listen and Write that are open.
   package var openStreams: Int { Int(journal.metrics.openStreams.value) }
 }

@@ -89,7 +89,7 @@ package final class FirestoreHandler: HTTPHandler {
   }
 
   /// Refuses new calls, and ends all streams.
-  func drain() {
+  package func drain() {
     runner.streams.drain()
     runner.service.endLocks()
   }
