@@ -264,6 +264,8 @@ final class ManualQueue: Sendable {
 
   var isEmpty: Bool { blocks.withLock { $0.isEmpty } }
 
+  var count: Int { blocks.withLock { $0.count } }
+
   /// Runs blocks until there are none.
   func run() {
     while let block = blocks.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { block() }

@@ -64,6 +64,30 @@ import Testing
     #expect(server.journal.metrics.openStreams.value == 0)
   }
 
+  @Test func requestsOfAClientThatDoesNotReadAreLimited() throws {
+    let server = try TestServer()
+    let exchange = server.begin(.call("Write"))
+    exchange.pause()
+    for _ in 0...100 { exchange.send(message: [1]) }
+    #expect(exchange.answer().code == 8)
+    #expect(server.journal.metrics.openStreams.value == 0)
+  }
+
+  @Test func requestsThatWaitTakeMemoryOfTheConnection() throws {
+    let server = try TestServer()
+    let budget = HeldMemory(bytesMax: 1 << 20)
+    let exchange = server.begin(.call("Write"), budget: budget)
+    exchange.pause()
+    let message = [UInt8](repeating: 0, count: 300_000)
+    for _ in 1...3 { exchange.send(message: message) }
+    #expect(budget.usedBytes > 800_000)
+    #expect(!exchange.soFar.isEnded)
+    exchange.send(message: message)
+    #expect(exchange.answer().code == 8)
+    #expect(budget.usedBytes == 0)
+    #expect(server.journal.metrics.openStreams.value == 0)
+  }
+
   @Test func aShutdownEndsWatchStreamsWithUnavailable() throws {
     let server = try TestServer()
     let exchange = try listen(server)

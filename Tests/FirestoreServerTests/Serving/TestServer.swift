@@ -51,7 +51,9 @@ struct TestServer: Sendable {
 
   // MARK: Requests
 
-  func begin(_ request: TestRequest) -> TestExchange { TestExchange(request, handler) }
+  func begin(_ request: TestRequest, budget: HeldMemory = .unlimited) -> TestExchange {
+    TestExchange(request, handler, budget: budget)
+  }
 
   /// Sends a request, and returns its complete answer.
   func send(_ request: TestRequest) -> TestAnswer {
@@ -153,14 +155,17 @@ final class TestExchange: Sendable {
   private let loop = TestLoop()
   private let response: HTTPResponse
 
-  init(_ request: TestRequest, _ handler: FirestoreHandler) {
-    response = HTTPResponse(loop, sink, queue: ResponseQueue(on: TestPool()))
+  init(_ request: TestRequest, _ handler: FirestoreHandler, budget: HeldMemory = .unlimited) {
+    response = HTTPResponse(loop, sink, queue: ResponseQueue(on: TestPool()), budget: budget)
     receiver = handler.begin(request.http, response)
   }
 
   func send(_ bytes: [UInt8]) { if !bytes.isEmpty { receiver.receive(bytes[...]) } }
   func send(message: [UInt8]) { send(TestRequest.framed(message)) }
   func finish() { receiver.finish() }
+
+  /// Lets the work for the answer wait, as if its client did not read.
+  func pause() { response.queue.setPaused(true) }
 
   func cancel() {
     response.queue.close()

@@ -145,8 +145,27 @@ import Testing
   /// The requests wait in memory, because the queue does not run.
   @Test func requestsThatWaitAreLimited() throws {
     let client = Client(try TestService())
-    for id in 1...2001 { try client.watch(Int32(id)) }
-    #expect(try client.messages().last == "end resourceExhausted")
+    for id in 1...2000 { try client.watch(Int32(id)) }
+    #expect(client.queue.count == 1)
+    #expect(client.events.all.isEmpty)
+    #expect(client.call?.waitingBytes ?? 0 > 2000)
+    for id in 2001...2010 { try client.watch(Int32(id)) }
+    #expect(client.events.all.count == 1)
+    #expect(client.call?.waitingBytes == 0)
+    #expect(try client.messages() == ["end resourceExhausted"])
+  }
+
+  @Test func aStreamEndsAfterTheAnswersToItsRequests() throws {
+    let service = try TestService()
+    try service.set(["rooms/a": 1])
+    let client = Client(service)
+    try client.watch(2)
+    try client.watch(4, "users")
+    client.call?.finish()
+    let messages = try client.messages()
+    #expect(messages.contains("a=1 in [2] out []"))
+    #expect(messages.contains("add [4]"))
+    #expect(messages.last == "end")
   }
 
   /// The client cannot tell the two targets apart, so it drops both.

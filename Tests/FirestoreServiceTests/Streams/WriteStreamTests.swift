@@ -147,6 +147,52 @@ import Testing
     #expect(refusals.withLock { $0 } == [.waitingWrites])
   }
 
+  /// The queue never runs, as if the client did not read.
+  @Test func aStreamWhoseQueueWaitsEndsAtItsLimit() throws {
+    let service = try TestService { $0.waitingWritesMax = 2 }
+    let client = Client(service)
+    try client.send(database: TestService.database)
+    try client.send([TestService.set("rooms/a", 1)])
+    #expect(client.queue.count == 1)
+    #expect(client.call.waitingBytes > 0)
+    for _ in 1...5 { try client.send([TestService.set("rooms/a", 2)]) }
+    #expect(client.queue.count == 1)
+    #expect(client.call.waitingBytes == 0)
+    guard case .ended(let error)? = client.events.all.last, client.events.all.count == 1 else {
+      Issue.record("\(client.events.all.count) events")
+      return
+    }
+    #expect(error?.code == .resourceExhausted)
+    client.queue.run()
+    #expect(client.events.all.count == 1)
+  }
+
+  /// The end comes from another thread than the messages.
+  @Test func theEndFollowsAMessageThatIsBeingDelivered() throws {
+    let service = try TestService { $0.waitingWritesMax = 2 }
+    let queue = ManualQueue()
+    let events = ServiceEvents()
+    let call = Locked<ServiceCall?>(nil)
+    let request = try service.format.encode(Wire.WriteRequest())
+    let begun = service.service.handle(
+      "Write", metadata: CallMetadata(), format: service.format, on: queue.service
+    ) { event in
+      if !event.isEnd {
+        let call = call.withLock { $0 }
+        for _ in 1...3 { call?.send(request) }
+        #expect(events.all.isEmpty)
+      }
+      events.add(event)
+    }
+    call.withLock { $0 = begun }
+    var first = Wire.WriteRequest()
+    first.database = TestService.database
+    begun.send(try service.format.encode(first))
+    queue.run()
+    #expect(events.all.map(\.isEnd) == [false, true])
+    call.withLock { $0 = nil }
+  }
+
   @Test func invalidRequestsEndTheStream() throws {
     let client = Client(try TestService())
     _ = try client.open()

@@ -11,6 +11,8 @@ internal import OfflineSync
 final class StreamCall: GRPCReceiver, DrainableStream {
   private struct State {
     var call: ServiceCall?
+    /// The memory of the requests that wait.
+    let share: HeldMemoryShare
     var isDraining = false
     var hasRequest = false
     var isOver = false
@@ -20,7 +22,7 @@ final class StreamCall: GRPCReceiver, DrainableStream {
   private let method: ServerMethod
   private let record: RequestRecord
   private let answer: GRPCAnswer
-  private let state = Locked(State())
+  private let state: Locked<State>
 
   /// Begins a stream. Throws UNAVAILABLE if the server is shutting down.
   init(
@@ -31,6 +33,7 @@ final class StreamCall: GRPCReceiver, DrainableStream {
     self.method = method
     self.record = record
     self.answer = answer
+    state = Locked(State(share: HeldMemoryShare(of: answer.budget)))
     guard runner.streams.add(self) else { throw CallRunner.draining }
     runner.journal.metrics.openStreams.add(1)
     let call = runner.service.handle(
@@ -55,7 +58,18 @@ final class StreamCall: GRPCReceiver, DrainableStream {
       return (state.isDraining ? nil : state.call, !state.hasRequest)
     }
     if isFirst { runner.note(RequestPeek.database(in: message), in: record) }
-    call?.send(message)
+    guard let call else { return }
+    call.send(message)
+    guard !holdsWaiting() else { return }
+    let error = RemoteError(.resourceExhausted, "The server holds too many requests that wait.")
+    answer.refused(.heldBytes, detail: error.message)
+    call.cancel()
+    end(error)
+  }
+
+  /// Charges the requests that wait to the budget of the connection. Returns false if it is exhausted.
+  private func holdsWaiting() -> Bool {
+    state.withLock { $0.share.resize(to: $0.call?.waitingBytes ?? 0) }
   }
 
   func finish() { state.withLock { $0.call }?.finish() }
@@ -71,6 +85,8 @@ final class StreamCall: GRPCReceiver, DrainableStream {
     case .message(let bytes):
       record.sent(bytes.count)
       answer.send(bytes)
+      // Releases the memory of requests that were taken.
+      _ = holdsWaiting()
     case .ended(let error):
       let isDraining = state.withLock { $0.isDraining }
       end(error ?? (isDraining ? CallRunner.draining : nil))
@@ -90,6 +106,7 @@ final class StreamCall: GRPCReceiver, DrainableStream {
       defer {
         state.isOver = true
         state.call = nil
+        _ = state.share.resize(to: 0)
       }
       return (state.call, !state.isOver)
     }

@@ -13,6 +13,9 @@ final class Responder: Sendable {
 
   private struct State {
     var isOver = false
+    /// Whether a message is being delivered. The end follows it, so that events come one at a time.
+    var isSending = false
+    var end: RemoteError??
   }
 
   init(_ format: WireFormat, _ respond: @escaping @Sendable (ServiceEvent) -> Void) {
@@ -26,7 +29,18 @@ final class Responder: Sendable {
   /// Sends a message, unless the call is over. Returns whether it was sent.
   @discardableResult func send(_ message: some WireMessage) throws(RemoteError) -> Bool {
     guard !isOver else { return false }
-    respond(.message(try format.encode(message)))
+    let bytes = try format.encode(message)
+    let isOpen = state.withLock { state in
+      state.isSending = !state.isOver
+      return state.isSending
+    }
+    guard isOpen else { return false }
+    respond(.message(bytes))
+    let end = state.withLock { state in
+      state.isSending = false
+      return state.end.take()
+    }
+    if let end { respond(.ended(end)) }
     return true
   }
 
@@ -36,10 +50,15 @@ final class Responder: Sendable {
 
   /// Ends the call. Does nothing if it is over.
   func end(_ error: RemoteError? = nil) {
-    let wasOver = cancel()
+    let shown = error.map { RemoteError($0.code, shortened($0.message, bytesMax: Self.errorBytesMax)) }
+    let (wasOver, isSending) = state.withLock { state in
+      defer { state.isOver = true }
+      if !state.isOver, state.isSending { state.end = .some(shown) }
+      return (state.isOver, state.isSending)
+    }
     guard !wasOver else { return }
-    respond(
-      .ended(error.map { RemoteError($0.code, shortened($0.message, bytesMax: Self.errorBytesMax)) }))
+    waits.endAll()
+    if !isSending { respond(.ended(shown)) }
   }
 
   /// Stops all events, and ends the waits of the call. Returns whether the call was over.

@@ -15,6 +15,9 @@ public final class ServiceCall: Sendable {
   /// Ends the call at once. No event follows, except from a block that is running. A commit that has begun
   /// still takes effect.
   public func cancel() { handler.cancel() }
+
+  /// The bytes of requests that wait for earlier ones, or for the queue of the call.
+  package var waitingBytes: Int { handler.waitingBytes }
 }
 
 /// A call on the side of the service.
@@ -22,4 +25,9 @@ protocol CallHandler: Sendable {
   func receive(_ bytes: [UInt8])
   func finish()
   func cancel()
+  var waitingBytes: Int { get }
+}
+
+extension CallHandler {
+  var waitingBytes: Int { 0 }
 }

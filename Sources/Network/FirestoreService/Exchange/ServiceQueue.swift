@@ -3,7 +3,8 @@
 internal import Dispatch
 
 /// Runs blocks one at a time and in the order in which they were added, but not within `add`. All events of a
-/// call are delivered in blocks of its queue.
+/// call are delivered in blocks of its queue. One event is not: a stream for which too many requests wait
+/// ends within `send`, because its queue may wait for the client.
 ///
 /// A transport whose client reads slowly lets the blocks wait. A watch stream then keeps at most two states
 /// of each target, because later snapshots replace those that wait. The rest of a long answer is not read,

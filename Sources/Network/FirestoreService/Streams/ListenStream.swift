@@ -1,7 +1,8 @@
 // A watch stream.
 //
 // Invariants:
-//   - All steps run in blocks of the queue, in the order of the requests.
+//   - All steps run in blocks of the queue, in the order of the requests. Only the end of a stream for which
+//     too many requests wait does not wait for the queue.
 //   - The first request names the database. A later one may name it again, and no other.
 //   - A target that cannot be watched is answered by its removal, with the cause. The stream stays.
 //   - A stream that is closed has no session: one that was being opened meanwhile is closed at once.
@@ -12,19 +13,15 @@ internal import FirestoreWire
 internal import OfflineSync
 
 final class ListenStream: CallHandler {
-  private static let waitingBytesMax = 32 << 20
-
   private let context: CallContext
   private let responder: Responder
   private let queue: ServiceQueue
-  private let state = Locked(State())
+  private let state: Locked<State>
 
   private struct State {
+    var waiting: WaitingRequests
     var database: ServedDatabase?
     var session: WatchSession?
-    /// The requests that wait for the queue, and their bytes.
-    var waitingCount = 0
-    var waitingBytes = 0
     /// Whether the stream has ended or was cancelled, perhaps while a block of the queue opens its session.
     var isClosed = false
   }
@@ -33,6 +30,7 @@ final class ListenStream: CallHandler {
     self.context = context
     self.responder = responder
     self.queue = queue
+    state = Locked(State(waiting: WaitingRequests(countMax: context.options.waitingTargetsMax)))
   }
 
   deinit { state.withLock { $0.session }?.close() }
@@ -40,43 +38,45 @@ final class ListenStream: CallHandler {
   // MARK: Requests
 
   func receive(_ bytes: [UInt8]) {
-    let isTaken = state.withLock { state in
-      guard state.waitingCount < context.options.waitingTargetsMax,
-        state.waitingBytes + bytes.count <= Self.waitingBytesMax || state.waitingCount == 0
-      else { return false }
-      state.waitingCount += 1
-      state.waitingBytes += bytes.count
-      return true
-    }
-    perform { stream throws(RemoteError) in
-      guard isTaken else {
-        stream.context.options.onRefusal?(.waitingTargets)
-        throw RemoteError(.resourceExhausted, "Too many requests of the stream wait for earlier ones.")
-      }
-      stream.state.withLock { state in
-        state.waitingCount -= 1
-        state.waitingBytes -= bytes.count
-      }
-      try stream.take(bytes)
-    }
+    let (addition, needsBlock) = state.withLock { ($0.waiting.add(bytes), $0.waiting.needsBlock()) }
+    if needsBlock { addBlock() }
+    guard case .exceeds = addition else { return }
+    context.options.onRefusal?(.waitingTargets)
+    end(WaitingRequests.tooMany)
   }
 
   /// Ends the stream after the answers to the requests before.
   func finish() {
-    perform { stream throws(RemoteError) in
-      stream.queue.add { [weak stream] in stream?.end(nil) }
+    let needsBlock = state.withLock { state in
+      state.waiting.finish()
+      return state.waiting.needsBlock()
     }
+    if needsBlock { addBlock() }
   }
+
+  var waitingBytes: Int { state.withLock { $0.waiting.byteCount } }
 
   func cancel() {
     responder.cancel()
     close()
   }
 
-  private func perform(_ step: @escaping @Sendable (ListenStream) throws(RemoteError) -> Void) {
+  /// Has the queue take the next request.
+  private func addBlock() {
     queue.add { [weak self] in
       guard let self, !responder.isOver else { return }
-      do throws(RemoteError) { try step(self) } catch { end(error) }
+      do throws(RemoteError) { try takeNext() } catch { end(error) }
+    }
+  }
+
+  private func takeNext() throws(RemoteError) {
+    let (next, needsBlock) = state.withLock { ($0.waiting.takeFirst(), $0.waiting.needsBlock()) }
+    // The next request comes before the answers to this one.
+    if case .request = next, needsBlock { addBlock() }
+    switch next {
+    case .nothing: break
+    case .end: queue.add { [weak self] in self?.end(nil) }
+    case .request(let bytes): try take(bytes)
     }
   }
 
@@ -149,6 +149,7 @@ final class ListenStream: CallHandler {
   private func close() {
     let session = state.withLock { state in
       state.isClosed = true
+      state.waiting.close()
       defer { state.session = nil }
       return state.session
     }

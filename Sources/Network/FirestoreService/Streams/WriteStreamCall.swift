@@ -15,83 +15,77 @@ internal import FirestoreWire
 internal import OfflineSync
 
 final class WriteStreamCall: CallHandler {
-  /// The maximum size of the requests that wait.
-  private static let waitingBytesMax = 32 << 20
-
   private let context: CallContext
   private let responder: Responder
   private let queue: ServiceQueue
-  private let state = Locked(State())
+  private let state: Locked<State>
 
   private struct State {
+    var waiting: WaitingRequests
     var database: ServedDatabase?
-    /// Requests that wait, oldest first.
-    var waiting: [[UInt8]] = []
-    var waitingBytes = 0
     /// Whether a request is in progress.
     var isBusy = false
-    var isFinished = false
     var answerCount: UInt64 = 0
+
+    /// Whether the caller has to add a block that begins the next request.
+    mutating func needsBlock() -> Bool { !isBusy && waiting.needsBlock() }
   }
 
   init(_ context: CallContext, _ responder: Responder, on queue: ServiceQueue) {
     self.context = context
     self.responder = responder
     self.queue = queue
+    state = Locked(State(waiting: WaitingRequests(countMax: context.options.waitingWritesMax)))
   }
 
   // MARK: Requests
 
   func receive(_ bytes: [UInt8]) {
-    let isTaken = state.withLock { state in
-      guard state.waiting.count < context.options.waitingWritesMax,
-        state.waitingBytes + bytes.count <= Self.waitingBytesMax || state.waiting.isEmpty
-      else { return false }
-      state.waiting.append(bytes)
-      state.waitingBytes += bytes.count
-      return true
-    }
-    queue.add { [self] in
-      guard isTaken else {
-        context.options.onRefusal?(.waitingWrites)
-        return responder.end(
-          RemoteError(.resourceExhausted, "Too many requests of the stream wait for earlier ones."))
-      }
-      advance()
-    }
+    let (addition, needsBlock) = state.withLock { ($0.waiting.add(bytes), $0.needsBlock()) }
+    if needsBlock { addBlock() }
+    guard case .exceeds = addition else { return }
+    context.options.onRefusal?(.waitingWrites)
+    // The queue may wait for a client that never reads, so the end does not wait for the queue.
+    end(WaitingRequests.tooMany)
   }
 
   func finish() {
-    state.withLock { $0.isFinished = true }
-    queue.add { [self] in advance() }
+    let needsBlock = state.withLock { state in
+      state.waiting.finish()
+      return state.needsBlock()
+    }
+    if needsBlock { addBlock() }
   }
 
-  func cancel() { responder.cancel() }
+  func cancel() {
+    responder.cancel()
+    state.withLock { $0.waiting.close() }
+  }
+
+  var waitingBytes: Int { state.withLock { $0.waiting.byteCount } }
+
+  private func end(_ error: RemoteError? = nil) {
+    responder.end(error)
+    state.withLock { $0.waiting.close() }
+  }
 
   // MARK: In blocks of the queue
 
-  private enum Step {
-    case take([UInt8])
-    case end
-    case wait
-  }
+  private func addBlock() { queue.add { [self] in advance() } }
 
-  /// Begins the next request, unless one is in progress.
+  /// Begins the next request. There is a block for it only while none is in progress.
   private func advance() {
     guard !responder.isOver else { return }
-    let step: Step = state.withLock { state in
-      guard !state.isBusy else { return .wait }
-      guard !state.waiting.isEmpty else { return state.isFinished ? .end : .wait }
-      state.isBusy = true
-      let bytes = state.waiting.removeFirst()
-      state.waitingBytes -= bytes.count
-      return .take(bytes)
+    let next = state.withLock { state in
+      let next = state.waiting.takeFirst()
+      if case .request = next { state.isBusy = true }
+      return next
     }
-    switch step {
-    case .wait: break
-    case .end: responder.end()
-    case .take(let bytes):
-      do throws(RemoteError) { try take(bytes) } catch { responder.end(error) }
+    switch next {
+    case .nothing: break
+    case .end: end()
+    case .request(let bytes):
+      do throws(RemoteError) { try take(bytes) } catch { end(error) }
     }
   }
 
@@ -103,7 +97,7 @@ final class WriteStreamCall: CallHandler {
     if !request.database.isEmpty, try DatabaseName(request.database) != database.name {
       throw RemoteError(.invalidArgument, "The stream is one of the database \(database.name.text).")
     }
-    guard !request.writes.isEmpty else { return responder.end() }
+    guard !request.writes.isEmpty else { return end() }
     let mutations = try database.mutations(request.writes)
     if let identity = try WriteLabels.message(
       Wire.WriteIdentity.self, in: request.labels, at: WriteLabels.write)
@@ -165,7 +159,7 @@ final class WriteStreamCall: CallHandler {
   private func perform(_ step: @escaping @Sendable (WriteStreamCall) throws(RemoteError) -> Void) {
     queue.add { [self] in
       guard !responder.isOver else { return }
-      do throws(RemoteError) { try step(self) } catch { responder.end(error) }
+      do throws(RemoteError) { try step(self) } catch { end(error) }
     }
   }
 
@@ -225,8 +219,11 @@ final class WriteStreamCall: CallHandler {
   /// Sends an answer, and begins the next request.
   private func answer(_ response: some WireMessage) throws(RemoteError) {
     try responder.send(response)
-    state.withLock { $0.isBusy = false }
-    queue.add { [self] in advance() }
+    let needsBlock = state.withLock { state in
+      state.isBusy = false
+      return state.needsBlock()
+    }
+    if needsBlock { addBlock() }
   }
 
   /// A token that no earlier answer had. Clients send it back, and may send an older one.

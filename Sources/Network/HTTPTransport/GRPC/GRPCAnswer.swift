@@ -38,6 +38,12 @@ package final class GRPCAnswer: @unchecked Sendable {
   /// Runs blocks of this call one at a time, and only while the client keeps up with reading.
   package var queue: ResponseQueue { response.queue }
 
+  /// The memory for requests that wait.
+  package var budget: HeldMemory { response.budget }
+
+  /// Counts that the call has exceeded a limit. Called on the loop; the end is the caller's.
+  package func refused(_ refusal: Refusal, detail: String) { response.refused(refusal, detail: detail) }
+
   /// The status with which the call has ended; nil before the end, and if the client has gone.
   package var status: GRPCStatus? { state.withLock { $0.status } }
 

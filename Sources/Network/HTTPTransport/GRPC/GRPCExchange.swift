@@ -56,7 +56,8 @@ package final class GRPCExchange: HTTPBodyReceiver, @unchecked Sendable {
     } catch {
       end(error, as: error.code == GRPCStatus.resourceExhaustedCode ? .messageSize : nil)
     }
-    guard !answer.isOver, !holds(decoder.heldCount) else { return }
+    guard !answer.isOver else { return dropPartial() }
+    guard !holds(decoder.heldCount) else { return }
     end(.resourceExhausted("The server holds too many requests that are not complete."), as: .heldBytes)
   }
 
