@@ -115,6 +115,7 @@ struct TestRequest {
   var listener = 0
   var connection: UInt64 = 1
   var isProxy = false
+  var peer = "127.0.0.1"
 
   init(_ method: String, _ target: String, body: String = "") {
     self.method = method
@@ -142,7 +143,7 @@ struct TestRequest {
     var all = HTTPFields()
     for field in fields { all.append(name: Array(field.name.utf8), value: Array(field.value.utf8)) }
     var info = ConnectionInfo(
-      number: connection, peer: "127.0.0.1", isLoopback: true, version: version, listener: listener)
+      number: connection, peer: peer, isLoopback: peer == "127.0.0.1", version: version, listener: listener)
     info.isProxy = isProxy
     return HTTPRequest(method: method, target: target, authority: authority, fields: all, connection: info)
   }

@@ -171,9 +171,72 @@ import Testing
     #expect(ChannelClient.open(peer, "Listen", []) { $0.connection = 3 }.status == 429)
     #expect(peer.metrics.count(of: ServerRefusal.channels) == 1)
     // A session without a back channel ends by itself.
-    peer.advance(seconds: 60)
+    peer.advance(seconds: 10)
     #expect(peer.metrics.count(of: ServerRefusal.channelTimeout) == 2)
     #expect(ChannelClient.open(peer, "Listen", []).status == 200)
+  }
+
+  @Test func anAddressHasAMaximumOfSessions() throws {
+    let peer = try ChannelPeer(channels: { $0.channelsPerAddressMax = 2 })
+    func open(_ address: String, _ connection: UInt64, isProxy: Bool = false) -> TestChannelExchange {
+      ChannelClient.open(peer, "Listen", []) { request in
+        request.peer = address
+        request.connection = connection
+        request.isProxy = isProxy
+      }
+    }
+    #expect((1...2).allSatisfy { open("10.0.0.1", $0).status == 200 })
+    let refused = open("10.0.0.1", 3)
+    #expect(refused.status == 429 && refused.text.contains("RESOURCE_EXHAUSTED"))
+    #expect(peer.metrics.count(of: ServerRefusal.addressChannels) == 1)
+    #expect(open("10.0.0.2", 4).status == 200)
+    // Many clients share the addresses of proxies and of this machine.
+    #expect((5...9).allSatisfy { open("10.0.0.3", $0, isProxy: true).status == 200 })
+    #expect((10...14).allSatisfy { open("127.0.0.1", $0).status == 200 })
+    peer.advance(seconds: 10)
+    #expect((15...16).allSatisfy { open("10.0.0.1", $0).status == 200 })
+    #expect(open("10.0.0.1", 17).status == 429)
+  }
+
+  @Test func aSessionNeedsABackChannelSoon() throws {
+    let peer = try ChannelPeer()
+    let unused = try ChannelClient(peer, "Listen", [])
+    let used = try ChannelClient(peer, "Listen", [])
+    used.back(0).cancel()
+    peer.advance(seconds: 9)
+    #expect(unused.forward([], offset: 0).status == 200)
+    peer.advance(seconds: 1)
+    #expect(unused.forward([], offset: 0).status == 400)
+    #expect(peer.metrics.count(of: ServerRefusal.channelTimeout) == 1)
+    peer.advance(seconds: 49)
+    #expect(used.forward([], offset: 0).status == 200)
+    peer.advance(seconds: 1)
+    #expect(used.forward([], offset: 0).status == 400)
+  }
+
+  @Test func aSessionEndsWithItsClientBeforeTheAnswer() throws {
+    let peer = try ChannelPeer()
+    // The answer was given, and the client is gone before it has it.
+    let opened = ChannelClient.open(peer, "Listen", [ChannelClient.watch("rooms/a")])
+    #expect(peer.metrics.openChannels.value == 1)
+    opened.cancel()
+    peer.run()
+    #expect(peer.metrics.openChannels.value == 0)
+    #expect(peer.metrics.openStreams.value == 0)
+    #expect(peer.metrics.requestCount(.listen, by: .webChannel, code: 1) == 1)
+    // The client is gone while its body is read on the pool.
+    let text = String(repeating: "x", count: 20_000)
+    let body = ChannelClient.form([ChannelClient.update("rooms/a", text: text)])
+    let early = TestChannelExchange(
+      TestRequest("POST", ChannelClient.path("Write") + "?VER=8", body: body), peer)
+    let block = try #require(peer.pool.first())
+    peer.loop.elsewhere(block)
+    early.cancel()
+    peer.run()
+    #expect(peer.metrics.openChannels.value == 0)
+    #expect(peer.metrics.openStreams.value == 0)
+    // Neither keeps the place of a session.
+    for _ in 0..<10 { #expect(ChannelClient.open(peer, "Listen", []).status == 200) }
   }
 
   @Test func theClientsOfAProxyShareItsConnections() throws {

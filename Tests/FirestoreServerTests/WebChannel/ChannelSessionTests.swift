@@ -167,9 +167,16 @@ extension [ChannelAction] {
     #expect(session.advance(30).sent == "[[4,\(Self.noop)]]")
   }
 
+  @Test func aSessionThatNeverHadABackChannelIsClosedEarlier() {
+    let session = CheckedSession()
+    #expect(session.advance(9) == [])
+    #expect(session.forward(0).count == 2)
+    #expect(session.advance(1) == [.cancelCall(.absent), .forget])
+  }
+
   @Test func aSessionWithoutABackChannelIsClosed() {
     let session = CheckedSession()
-    #expect(session.advance(59) == [])
+    #expect(session.advance(9) == [])
     let (request, _) = session.begin(0)
     for _ in 0..<10 { _ = session.advance(30) }
     #expect(!session.session.isOver)

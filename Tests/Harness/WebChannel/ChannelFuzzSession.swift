@@ -28,7 +28,10 @@ final class ChannelFuzzSession {
   /// The time since which the session has had no back channel.
   private var absentSince: UInt64
 
+  private var hasHadBack = false
+
   private static let absentSeconds: UInt64 = 61
+  private static let unusedSeconds: UInt64 = 10
 
   init(_ id: String, isListen: Bool, now: UInt64) {
     self.id = id
@@ -92,6 +95,7 @@ final class ChannelFuzzSession {
       }
     }
     acknowledged = max(acknowledged, number)
+    hasHadBack = true
     (back, mode, reader, readCount) = (connection, isPoll ? .poll : .stream, ChannelFrameReader(), 0)
     expected = number + 1
     guard isPoll || !connection.body.isEmpty else { throw FuzzFinding("a stream begins with nothing") }
@@ -142,6 +146,7 @@ final class ChannelFuzzSession {
   func noteDrain() { if !isListen { isUncertain = true } }
 
   func cut(now: UInt64) {
+    guard back != nil else { return }
     back = nil
     absentSince = now
   }
@@ -162,7 +167,8 @@ final class ChannelFuzzSession {
       throw FuzzFinding("a stream is silent for \(seconds) seconds")
     }
     try readBack(now: now)
-    if openBack == nil, now >= absentSince + Self.absentSeconds * 1_000_000_000, !isUncertain {
+    let seconds = hasHadBack ? Self.absentSeconds : Self.unusedSeconds
+    if openBack == nil, now >= absentSince + seconds * 1_000_000_000, !isUncertain {
       isOver = true
     }
   }

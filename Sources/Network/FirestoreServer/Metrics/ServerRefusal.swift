@@ -12,6 +12,8 @@ enum ServerRefusal: String, Sendable, CaseIterable {
   case channels
   /// The open sessions that one connection has opened.
   case connectionChannels = "connection_channels"
+  /// The open sessions of one address.
+  case addressChannels = "address_channels"
   /// A session without a back channel.
   case channelTimeout = "channel_timeout"
   /// Requests of a session that arrive before earlier ones.

@@ -1,5 +1,6 @@
 // The requests that open sessions, and those that send to them.
 
+internal import ByteStore
 internal import FirestoreService
 internal import FirestoreWire
 internal import HTTPTransport
@@ -23,7 +24,13 @@ struct ChannelReply: Sendable {
 }
 
 /// Opens a session.
-struct OpenExchange: ChannelExchange {
+final class OpenExchange: ChannelExchange {
+  private struct State {
+    var isLost = false
+    /// The session, until the client has its answer.
+    weak var channel: ServedChannel?
+  }
+
   /// The versions of the protocol and of the server, and the time of keep-alives, which older clients do not
   /// know.
   private static let versions = "8,12"
@@ -32,6 +39,7 @@ struct OpenExchange: ChannelExchange {
   private let method: ServerMethod
   private let opening: ChannelTarget.Opening
   private let reply: ChannelReply
+  private let state = Locked(State())
 
   init(
     _ request: HTTPRequest, _ method: ServerMethod, opening: ChannelTarget.Opening, reply: ChannelReply
@@ -48,7 +56,15 @@ struct OpenExchange: ChannelExchange {
     reply.response.answer(error, reply.fields, record: reply.record)
   }
 
-  func cancel() { reply.record.end(code: RemoteError.Code.cancelled.rawValue) }
+  /// The client is gone, and does not know of the session if there is one.
+  func cancel() {
+    let channel = state.withLock { state in
+      state.isLost = true
+      return state.channel
+    }
+    channel?.abandon()
+    reply.record.end(code: RemoteError.Code.cancelled.rawValue)
+  }
 
   func take(_ body: [UInt8]) {
     do throws(RemoteError) {
@@ -61,12 +77,12 @@ struct OpenExchange: ChannelExchange {
       let metadata = runner.metadata(caller, request.connection)
       let admitted = ChannelOpening(
         method: method, form: form, metadata: metadata, connection: request.connection)
-      if let refusal = reply.surroundings.channels.admit(metadata.connection) {
+      if let refusal = reply.surroundings.channels.admit(ChannelOwner(request.connection)) {
         runner.journal.refused(refusal, request.connection)
         throw RemoteError(.resourceExhausted, "Too many sessions of WebChannel are open.")
       }
       runner.note(opening.database.flatMap { RequestPeek.database($0) }, in: reply.record)
-      reply.response.onLoop { open(admitted) }
+      reply.response.onLoop { [self] in open(admitted) }
     } catch {
       refuse(error)
     }
@@ -84,6 +100,9 @@ struct OpenExchange: ChannelExchange {
   }
 
   private func open(_ opening: ChannelOpening) {
+    guard !state.withLock({ $0.isLost }) else {
+      return reply.surroundings.channels.release(ChannelOwner(opening.connection))
+    }
     let channel = ServedChannel(
       opening, reply.surroundings, record: reply.record, response: reply.response)
     guard runner.streams.add(channel) else {
@@ -92,6 +111,7 @@ struct OpenExchange: ChannelExchange {
       return refuse(CallRunner.draining)
     }
     reply.surroundings.channels.add(channel)
+    state.withLock { $0.channel = channel }
     answer(channel)
     channel.start(opening.form.requests)
   }

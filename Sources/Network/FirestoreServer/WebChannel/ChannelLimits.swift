@@ -15,6 +15,8 @@ struct ChannelLimits: Sendable {
   var channelsMax = 10_000
   /// Sessions that were opened by one connection. Does not apply behind a proxy.
   var channelsPerConnectionMax = 10
+  /// Sessions of one address. Does not count addresses of this machine and of proxies.
+  var channelsPerAddressMax = 256
   /// Arrays without an acknowledgement with which the call of a session waits.
   var arraysMax = 1000
   /// Bytes of these arrays with which the call waits.
@@ -31,6 +33,8 @@ struct ChannelLimits: Sendable {
   var earlyBytesMax = 1024 * 1024
   /// Time without a back channel after which a session is closed.
   var absentNanoseconds: UInt64 = 60_000_000_000
+  /// Time after which a session is closed that has never had a back channel.
+  var unusedNanoseconds: UInt64 = 10_000_000_000
   /// Time without an array after which the server sends one without a meaning.
   var keepAliveNanoseconds: UInt64 = 30_000_000_000
 

@@ -49,7 +49,8 @@ struct ChannelSession {
   init(firstRequest: UInt64 = 0, limits: ChannelLimits = ChannelLimits(), at now: UInt64) {
     self.limits = limits
     line = ForwardLine(next: firstRequest)
-    absentDeadline = now + limits.absentNanoseconds
+    // The first back channel has to come earlier than those after it.
+    absentDeadline = now + limits.unusedNanoseconds
   }
 
   var isOver: Bool { phase == .over }

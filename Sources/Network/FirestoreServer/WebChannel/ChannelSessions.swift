@@ -10,6 +10,7 @@ final class ChannelSessions: Sendable {
   private struct State {
     var channels: [ChannelID: ServedChannel] = [:]
     var byConnection: [UInt64: Int] = [:]
+    var byNetwork: [String: Int] = [:]
     /// Sessions that are being opened or are open.
     var count = 0
   }
@@ -25,17 +26,21 @@ final class ChannelSessions: Sendable {
   /// A number for a request that no other one has.
   func nextRequest() -> UInt64 { lastRequest.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  /// Counts a session that is about to be opened, unless there are too many. The connection is nil if many
-  /// clients may share it.
-  func admit(_ connection: UInt64?) -> ServerRefusal? {
+  /// Counts a session that is about to be opened, unless there are too many.
+  func admit(_ owner: ChannelOwner) -> ServerRefusal? {
     state.withLock { state in
       guard state.count < limits.channelsMax else { return .channels }
-      if let connection {
-        let ofConnection = state.byConnection[connection, default: 0]
-        guard ofConnection < limits.channelsPerConnectionMax else { return .connectionChannels }
-        state.byConnection[connection] = ofConnection + 1
+      if let connection = owner.connection,
+        state.byConnection[connection, default: 0] >= limits.channelsPerConnectionMax
+      {
+        return .connectionChannels
+      }
+      if let network = owner.network, state.byNetwork[network, default: 0] >= limits.channelsPerAddressMax {
+        return .addressChannels
       }
       state.count += 1
+      if let connection = owner.connection { state.byConnection[connection, default: 0] += 1 }
+      if let network = owner.network { state.byNetwork[network, default: 0] += 1 }
       return nil
     }
   }
@@ -43,15 +48,24 @@ final class ChannelSessions: Sendable {
   /// Adds a session that was admitted.
   func add(_ channel: ServedChannel) { state.withLock { $0.channels[channel.id] = channel } }
 
-  /// Releases the place of a session.
-  func remove(_ channel: ServedChannel) {
-    let removed = state.withLock { state in
+  /// Releases the place of a session that was admitted, and not opened.
+  func release(_ owner: ChannelOwner) {
+    state.withLock { state in
       state.count -= 1
-      if let connection = channel.metadata.connection, let count = state.byConnection[connection] {
-        state.byConnection[connection] = count == 1 ? nil : count - 1
-      }
-      return state.channels.removeValue(forKey: channel.id)
+      if let connection = owner.connection { Self.remove(connection, from: &state.byConnection) }
+      if let network = owner.network { Self.remove(network, from: &state.byNetwork) }
     }
+  }
+
+  private static func remove<Key>(_ key: Key, from counts: inout [Key: Int]) {
+    guard let count = counts[key] else { return }
+    counts[key] = count == 1 ? nil : count - 1
+  }
+
+  /// Removes a session, and releases its place.
+  func remove(_ channel: ServedChannel) {
+    let removed = state.withLock { $0.channels.removeValue(forKey: channel.id) }
+    release(channel.owner)
     withExtendedLifetime(removed) {}
   }
 
@@ -59,6 +73,19 @@ final class ChannelSessions: Sendable {
   func find(_ id: ChannelID, _ method: ServerMethod) -> ServedChannel? {
     let channel = state.withLock { $0.channels[id] }
     return channel?.method == method ? channel : nil
+  }
+}
+
+/// The client that opens a session, as far as limits hold for it.
+struct ChannelOwner: Sendable {
+  /// Nil if many clients may share the connection.
+  let connection: UInt64?
+  /// Nil for a proxy, and for this machine.
+  let network: String?
+
+  init(_ connection: ConnectionInfo) {
+    self.connection = connection.isProxy ? nil : connection.number
+    network = connection.isProxy || connection.isLoopback ? nil : connection.network
   }
 }
 

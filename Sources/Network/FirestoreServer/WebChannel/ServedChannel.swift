@@ -21,6 +21,7 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
   let id: ChannelID
   let method: ServerMethod
   let metadata: CallMetadata
+  let owner: ChannelOwner
   private let connection: ConnectionInfo
   private let surroundings: ChannelSurroundings
   private let record: RequestRecord
@@ -54,6 +55,7 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
     id = surroundings.makeID()
     method = opening.method
     metadata = opening.metadata
+    owner = ChannelOwner(opening.connection)
     connection = opening.connection
     self.surroundings = surroundings
     self.record = record
@@ -95,6 +97,11 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
       channel.responses[request] = nil
       channel.handle(.lost(request: request))
     }
+  }
+
+  /// Ends a session of which the client has not heard.
+  func abandon() {
+    onLoop { $0.handle(.terminate(request: $0.surroundings.channels.nextRequest())) }
   }
 
   private func onLoop(_ block: @escaping @Sendable (ServedChannel) -> Void) {

@@ -29,6 +29,8 @@ package struct ConnectionInfo: Sendable, Hashable {
   package var number: UInt64
   /// The address of the client without its port, as in `127.0.0.1` or `::1`.
   package var peer: String
+  /// The network of one client: the address, or the first 64 bits of an IPv6 address.
+  package var network: String
   /// Whether the client has connected from this machine.
   package var isLoopback: Bool
   package var isEncrypted: Bool
@@ -44,6 +46,7 @@ package struct ConnectionInfo: Sendable, Hashable {
   ) {
     self.number = number
     self.peer = peer
+    network = peer
     self.isLoopback = isLoopback
     self.isEncrypted = isEncrypted
     self.version = version

@@ -84,6 +84,7 @@ final class Listener: EventReceiver, @unchecked Sendable {
     var info = ConnectionInfo(
       number: shared.nextNumber(), peer: accepted.peer, isLoopback: accepted.isLoopback,
       isEncrypted: isEncrypted, version: 0, listener: index)
+    info.network = accepted.network
     info.isProxy = shared.isProxy(accepted.peer)
     guard accepted.socket < descriptorsEnd else {
       sockets.close(accepted.socket)
