@@ -34,4 +34,42 @@ import Testing
       #expect(answer.text.contains(#""code":404"#), "\(target)")
     }
   }
+
+  @Test(arguments: [true, false])
+  func aBodyThatIsTooLargeIsRefused(isAnnounced: Bool) throws {
+    var limits = HTTPLimits()
+    limits.messageBytesMax = 1000
+    let server = try TestServer(limits: limits)
+    var request = TestRequest("POST", "/v1/\(TestServer.documents)/rooms")
+    request.fields = [("origin", "http://localhost:3000")]
+    if isAnnounced { request.fields.append(("content-length", "1001")) }
+    let exchange = server.begin(request)
+    if !isAnnounced { for _ in 0..<11 { exchange.send([UInt8](repeating: 0x20, count: 91)) } }
+    let answer = exchange.answer()
+    #expect(answer.status == 413)
+    #expect(answer.text.contains(#""code":413"#) && answer.text.contains("RESOURCE_EXHAUSTED"))
+    #expect(answer.fields["access-control-allow-origin"] == "http://localhost:3000")
+    #expect(server.journal.metrics.openRequests.value == 0)
+    // A body of the maximum size is read.
+    let full = server.begin(request)
+    full.send([UInt8](repeating: 0x20, count: 1000))
+    full.finish()
+    #expect(full.answer().status == (isAnnounced ? 413 : 200))
+  }
+
+  @Test func aPageMaySeeTheRefusalsOfTheTransport() throws {
+    let server = try TestServer()
+    var request = TestRequest("POST", "/v1/\(TestServer.documents)/rooms")
+    request.fields = [("origin", "http://localhost:3000")]
+    let fields = server.handler.refusalFields(request.http)
+    #expect(fields["access-control-allow-origin"] == "http://localhost:3000")
+    #expect(fields["x-request-id"] != nil && fields["vary"] == "Origin")
+    request.fields = [("origin", "https://evil.com")]
+    #expect(server.handler.refusalFields(request.http)["access-control-allow-origin"] == nil)
+    request.fields = [("origin", "http://localhost:3000")]
+    request.authority = "evil.com"
+    #expect(server.handler.refusalFields(request.http)["access-control-allow-origin"] == nil)
+    // They are counted as what the transport says.
+    #expect(server.journal.metrics.count(of: ServerRefusal.origin) == 0)
+  }
 }

@@ -253,10 +253,32 @@ import Testing
     let client = try ChannelClient(peer, "Write", [])
     let long = [String(repeating: "x", count: 1000)]
     let forward = client.forward(long, offset: 0)
-    #expect(forward.status == 429)
+    #expect(forward.status == 413)
     #expect(forward.sink.refusals == [.messageSize])
-    #expect(ChannelClient.open(peer, "Write", long).status == 429)
+    #expect(ChannelClient.open(peer, "Write", long).status == 413)
     #expect(peer.metrics.openRequests.value == 1)
+    let announced = ChannelClient.open(peer, "Write", []) { $0.fields.append(("content-length", "3003")) }
+    #expect(announced.status == 413)
+  }
+
+  @Test func aFormCountsWithoutItsPercentEncoding() throws {
+    var limits = HTTPLimits()
+    limits.messageBytesMax = 1000
+    let budget = HeldMemory(bytesMax: 64 * 1024)
+    let peer = try ChannelPeer(limits: limits, budget: budget)
+    let client = try ChannelClient(peer, "Write", [])
+    let form = ChannelClient.form([""])
+    func send(_ count: Int) -> TestChannelExchange {
+      client.forward([String(repeating: "\"", count: count)], offset: 0)
+    }
+    // Each quotation mark is three characters of the body.
+    let rest = 1000 - form.utf8.count
+    #expect(send(rest).status == 200)
+    #expect(send(rest + 1).status == 413)
+    // A text of signs without digits does not pass for a short one.
+    let signs = peer.begin("POST", Self.listen + "?VER=8", String(repeating: "%", count: 3003))
+    #expect(signs.status == 413)
+    #expect(budget.usedBytes == 0)
   }
 
   @Test func bodiesCountAsHeldMemory() throws {

@@ -36,7 +36,7 @@ import Testing
 
   @Test func chunksAreCountedTogether() {
     var limits = HTTPLimits()
-    limits.messageBytesMax = 8
+    limits.bodyBytesMax = 8
     func status(_ body: String) -> Int? { ParsedBytes((Self.head + body).utf8, limits).refusal?.status }
     #expect(status("4\r\nabcd\r\n4\r\nabcd\r\n0\r\n\r\n") == nil)
     #expect(status("4\r\nabcd\r\n5") == 413)

@@ -198,7 +198,7 @@ import Testing
 
   @Test func aChunkedBodyAboveTheLimitIsRefusedAndCancelled() {
     var limits = HTTPLimits()
-    limits.messageBytesMax = 1000
+    limits.bodyBytesMax = 1000
     let handler = ScriptedHandler()
     let peer = SessionPeer(handler, limits)
     peer.send("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3e0\r\n")
@@ -210,6 +210,25 @@ import Testing
     #expect(handler.cancelCount == 1)
     peer.takeAll()
     #expect(peer.text.hasPrefix("HTTP/1.1 413 Content Too Large\r\n"))
+  }
+
+  /// The handler chooses the fields by which a page may see the answer.
+  @Test(arguments: [
+    "Host: h\r\nOrigin: http://a\r\nContent-Length: 1001\r\n\r\n",
+    "Host: h\r\nContent-Length: 99999999999999999999\r\nOrigin: http://a\r\n\r\n",
+    "Host: h\r\nOrigin: http://a\r\nx: " + String(repeating: "x", count: 17_000),
+    String(repeating: "x: y\r\n", count: 100) + "Host: h\r\nOrigin: http://a\r\n\r\n",
+  ])
+  func aRefusalHasTheFieldsOfTheHandler(fields: String) {
+    var limits = HTTPLimits()
+    limits.bodyBytesMax = 1000
+    let handler = ScriptedHandler()
+    let peer = SessionPeer(handler, limits)
+    peer.send("POST http://h/a HTTP/1.1\r\n" + fields)
+    peer.takeAll()
+    #expect(peer.text.hasPrefix("HTTP/1.1 4"))
+    #expect(peer.text.contains("\r\nx-refused: POST h http://a\r\n"))
+    #expect(handler.events.isEmpty)
   }
 
   @Test(arguments: ["1;", "0\r\nx: "])

@@ -143,7 +143,7 @@ import Testing
   ])
   func aLengthAboveTheLimitIsRefusedBeforeTheBody(length: String) {
     var limits = HTTPLimits()
-    limits.messageBytesMax = 10
+    limits.bodyBytesMax = 10
     let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: "
     #expect(ParsedBytes((head + "10\r\n\r\n0123456789").utf8, limits).refusal == nil)
     let refused = ParsedBytes((head + length + "\r\n\r\n").utf8, limits)

@@ -246,13 +246,17 @@ import Testing
     let session = try FrameSession()
     var writer = FrameWriter.opened()
     let block = FrameWriter.requestBlock(
-      path: "/now", fields: (0..<20).map { ("x-\($0)", String(repeating: "a", count: 1000)) })
+      path: "/now",
+      fields: (0..<20).map { ("x-\($0)", String(repeating: "a", count: 1000)) } + [("origin", "http://a")])
     writer.frame(.headers, flags: FrameWriter.endStream, stream: 1, payload: Array(block[..<10_000]))
     writer.frame(.continuation, flags: FrameWriter.endHeaders, stream: 1, payload: Array(block[10_000...]))
     session.receive(writer.bytes)
     #expect(session.recorder.records.isEmpty)
     #expect(session.refusals.refusals == [.headerSize])
     #expect(try answer(session, stream: 1).map(\.endsStream) == [true])
+    // The handler chooses the fields by which a page may see the answer.
+    #expect(session.recorder.refused.map { $0.fields["origin"] } == ["http://a"])
+    #expect(session.recorder.refused.map(\.target) == ["/now"])
   }
 
   @Test func fieldsThatDoNotEndEndTheConnection() throws {

@@ -21,6 +21,7 @@ package final class RequestRecorder: HTTPHandler {
   private struct State {
     var records: [Record] = []
     var responses: [HTTPResponse] = []
+    var refused: [HTTPRequest] = []
   }
 
   private let state = Locked(State())
@@ -30,6 +31,14 @@ package final class RequestRecorder: HTTPHandler {
   package var records: [Record] { state.withLock { $0.records } }
   /// The responses of requests whose path does not begin with `/now`.
   package var responses: [HTTPResponse] { state.withLock { $0.responses } }
+
+  /// The requests that were refused before they were begun.
+  package var refused: [HTTPRequest] { state.withLock { $0.refused } }
+
+  package func refusalFields(_ request: HTTPRequest) -> HTTPFields {
+    state.withLock { $0.refused.append(request) }
+    return HTTPFields(["x-refused": "yes"])
+  }
 
   package func begin(_ request: HTTPRequest, _ response: HTTPResponse) -> any HTTPBodyReceiver {
     let record = Record(

@@ -21,7 +21,9 @@ extension ConnectionHistory {
     switch random.below(6) {
     case 0: limits.connectionsMax = 1 + random.below(3)
     case 1: limits.streamsMax = 1 + random.below(3)
-    case 2: limits.messageBytesMax = random.below(2000)
+    case 2:
+      limits.messageBytesMax = random.below(2000)
+      limits.bodyBytesMax = limits.messageBytesMax
     case 3: limits.unsentBytesMax = random.below(50_000)
     case 4: limits.heldBytesMax = 64 * 1024 * (1 + random.below(3))
     default: limits.heldBytesPerConnectionMax = 64 * 1024 * (1 + random.below(3))

@@ -83,7 +83,7 @@ struct HTTPExchanges: Equatable {
     var limits = HTTPLimits()
     limits.headerBytesMax = 600
     limits.headerFieldsMax = 12
-    limits.messageBytesMax = 2000
+    limits.bodyBytesMax = 2000
     // Responses that wait for room make the requests depend on the turns of the loop.
     limits.pauseBytes = .max
     let peer = SessionPeer(handler, limits)

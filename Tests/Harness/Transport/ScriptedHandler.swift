@@ -30,6 +30,12 @@ package final class ScriptedHandler: HTTPHandler {
     self.finish = finish
   }
 
+  /// Names what was read of the request, if it has an origin.
+  package func refusalFields(_ request: HTTPRequest) -> HTTPFields {
+    guard let origin = request.fields["origin"] else { return HTTPFields() }
+    return HTTPFields(["x-refused": "\(request.method) \(request.authority) \(origin)"])
+  }
+
   package func begin(_ request: HTTPRequest, _ response: HTTPResponse) -> any HTTPBodyReceiver {
     state.withLock { state in
       state.events.append(

@@ -26,6 +26,13 @@ struct AnswerFields: Sendable {
     return fields
   }
 
+  /// The fields of an answer that the transport gives by itself.
+  var ofRefusal: HTTPFields {
+    var fields = HTTPFields()
+    append(to: &fields)
+    return fields
+  }
+
   static let json = "application/json; charset=utf-8"
   static let text = "text/plain; charset=utf-8"
 

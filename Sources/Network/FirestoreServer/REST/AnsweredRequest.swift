@@ -16,9 +16,10 @@ final class AnsweredRequest: HTTPBodyReceiver {
 }
 
 extension HTTPResponse {
-  /// Sends an error in JSON, and ends the record of the request.
-  func answer(_ error: RemoteError, _ fields: AnswerFields, record: RequestRecord) {
-    let answer = RESTAnswer(error)
+  /// Sends an error in JSON, and ends the record of the request. The status is that of the error, unless
+  /// another one is given.
+  func answer(_ error: RemoteError, _ fields: AnswerFields, record: RequestRecord, status: Int? = nil) {
+    let answer = status.map { RESTAnswer(error, status: $0) } ?? RESTAnswer(error)
     record.sent(answer.body.count)
     record.end(error)
     self.answer(

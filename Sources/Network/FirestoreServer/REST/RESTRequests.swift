@@ -31,7 +31,7 @@ struct RESTRequests: Sendable {
       runner, metadata, response: RESTResponse(response, record, fields: fields),
       bodyBytesMax: limits.messageBytesMax)
     // Reading with HEAD is reading with GET. The transport sends no body.
-    exchange.begin(method: request.method == "HEAD" ? "GET" : request.method, target: request.target)
+    exchange.begin(request, method: request.method == "HEAD" ? "GET" : request.method)
     return exchange
   }
 }
@@ -58,11 +58,15 @@ final class RESTExchange: HTTPBodyReceiver {
     state = Locked(State(body: HeldBody(of: response.budget, bytesMax: bodyBytesMax)))
   }
 
-  func begin(method: String, target: String) {
-    state.withLock { state in
+  func begin(_ request: HTTPRequest, method: String) {
+    let excess = state.withLock { state in
       state.method = method
-      state.target = target
+      state.target = request.target
+      let excess = state.body.announce(request)
+      state.isOver = excess != nil
+      return excess
     }
+    if let excess { response.refuse(excess) }
   }
 
   func receive(_ bytes: ArraySlice<UInt8>) {
@@ -72,7 +76,7 @@ final class RESTExchange: HTTPBodyReceiver {
       state.isOver = true
       return excess
     }
-    if let excess { response.refuse(excess.error, as: excess.refusal) }
+    if let excess { response.refuse(excess) }
   }
 
   func finish() {

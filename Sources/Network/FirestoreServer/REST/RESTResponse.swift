@@ -35,9 +35,9 @@ final class RESTResponse: Sendable {
   func begin(_ call: RESTCall) { state.withLock { $0.isStream = call.isStream } }
 
   /// Ends a request that has exceeded a limit. Called on the loop.
-  func refuse(_ error: RemoteError, as refusal: Refusal) {
-    response.refused(refusal, detail: error.message)
-    end(error)
+  func refuse(_ excess: HeldBody.Excess) {
+    response.refused(excess.refusal, detail: excess.error.message)
+    response.answer(excess.error, fields, record: record, status: excess.status)
   }
 
   func deliver(_ event: ServiceEvent) {

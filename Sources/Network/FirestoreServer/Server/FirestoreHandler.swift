@@ -45,11 +45,24 @@ package final class FirestoreHandler: HTTPHandler {
     admin = AdminRequests(runner: runner)
   }
 
+  /// A page sees why its request is refused if it may see other answers.
+  package func refusalFields(_ request: HTTPRequest) -> HTTPFields {
+    let origin: String?
+    do throws(BrowserGuard.Refusal) { origin = try browserGuard(of: request).check(request) } catch {
+      origin = nil
+    }
+    return AnswerFields(origin: origin, requestID: journal.text(ofID: journal.nextID())).ofRefusal
+  }
+
+  private func browserGuard(of request: HTTPRequest) -> BrowserGuard {
+    guards[request.connection.listener == Self.adminListener ? 1 : 0]
+  }
+
   package func begin(_ request: HTTPRequest, _ response: HTTPResponse) -> any HTTPBodyReceiver {
     let isAdmin = request.connection.listener == Self.adminListener
     let origin: String?
     do throws(BrowserGuard.Refusal) {
-      origin = try guards[isAdmin ? 1 : 0].check(request)
+      origin = try browserGuard(of: request).check(request)
     } catch {
       journal.refused(error.refusal, request.connection)
       let record = record(request, .unknown)

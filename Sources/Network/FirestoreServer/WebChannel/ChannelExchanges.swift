@@ -52,8 +52,8 @@ final class OpenExchange: ChannelExchange {
 
   private var runner: CallRunner { reply.surroundings.runner }
 
-  func refuse(_ error: RemoteError) {
-    reply.response.answer(error, reply.fields, record: reply.record)
+  func refuse(_ error: RemoteError, status: Int?) {
+    reply.response.answer(error, reply.fields, record: reply.record, status: status)
   }
 
   /// The client is gone, and does not know of the session if there is one.
@@ -146,7 +146,7 @@ struct ForwardExchange: ChannelExchange {
     self.request = request
   }
 
-  func refuse(_ error: RemoteError) { response.refuse(error, request) }
+  func refuse(_ error: RemoteError, status: Int?) { response.refuse(error, request, status: status) }
 
   func cancel() {}
 

@@ -24,13 +24,13 @@ struct ChannelRequests: Sendable {
         let exchange = OpenExchange(
           request, method, opening: opening,
           reply: ChannelReply(surroundings, record, response: response, origin: origin))
-        return ChannelBodyReceiver(response, exchange, bytesMax: bodyBytesMax)
+        return ChannelBodyReceiver(request, response, exchange, bytesMax: bodyBytesMax)
       case .forward(let id, let acknowledged):
         let channel = try find(id, method)
         let exchange = ForwardExchange(
           channel, request: surroundings.channels.nextRequest(), acknowledged: acknowledged,
           response: answer(response, origin), refused: refused(request, method))
-        return ChannelBodyReceiver(response, exchange, bytesMax: bodyBytesMax)
+        return ChannelBodyReceiver(request, response, exchange, bytesMax: bodyBytesMax)
       case .backChannel(let id, let acknowledged, let mode):
         let channel = try find(id, method)
         let number = surroundings.channels.nextRequest()
@@ -84,10 +84,14 @@ private final class BackChannelReceiver: HTTPBodyReceiver {
 protocol ChannelExchange: Sendable {
   /// Takes the body, on the loop or on a thread of the pool.
   func take(_ body: [UInt8])
-  /// Answers a request whose body exceeds a limit.
-  func refuse(_ error: RemoteError)
+  /// Answers a request with an error, by the status of the error or another one.
+  func refuse(_ error: RemoteError, status: Int?)
   /// The client is gone before the answer.
   func cancel()
+}
+
+extension ChannelExchange {
+  func refuse(_ error: RemoteError) { refuse(error, status: nil) }
 }
 
 /// Collects the body of a POST.
@@ -99,16 +103,22 @@ final class ChannelBodyReceiver: HTTPBodyReceiver {
   private let body: Locked<HeldBody>
   private let exchange: any ChannelExchange
 
-  init(_ response: HTTPResponse, _ exchange: any ChannelExchange, bytesMax: Int) {
+  init(
+    _ request: HTTPRequest, _ response: HTTPResponse, _ exchange: any ChannelExchange, bytesMax: Int
+  ) {
     self.response = response
     self.exchange = exchange
-    body = Locked(HeldBody(of: response.budget, bytesMax: bytesMax))
+    body = Locked(HeldBody(of: response.budget, bytesMax: bytesMax, isForm: true))
+    if let excess = body.withLock({ $0.announce(request) }) { refuse(excess) }
   }
 
   func receive(_ bytes: ArraySlice<UInt8>) {
-    guard let excess = body.withLock({ $0.add(bytes) }) else { return }
+    if let excess = body.withLock({ $0.add(bytes) }) { refuse(excess) }
+  }
+
+  private func refuse(_ excess: HeldBody.Excess) {
     response.refused(excess.refusal, detail: excess.error.message)
-    exchange.refuse(excess.error)
+    exchange.refuse(excess.error, status: excess.status)
   }
 
   func finish() {

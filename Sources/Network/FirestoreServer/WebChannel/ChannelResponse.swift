@@ -24,11 +24,12 @@ struct ChannelResponse: Sendable {
 
   func begin() { response.begin(200, all) }
 
-  /// Sends an error, and counts it as a request of its own.
-  func refuse(_ error: RemoteError, _ request: RefusedRequest) {
+  /// Sends an error, and counts it as a request of its own. The status is that of the error, unless another
+  /// one is given.
+  func refuse(_ error: RemoteError, _ request: RefusedRequest, status: Int? = nil) {
     let record = RequestRecord(
       request.journal, request.connection, by: .webChannel, method: request.method)
-    response.answer(error, fields, record: record)
+    response.answer(error, fields, record: record, status: status)
   }
 }
 

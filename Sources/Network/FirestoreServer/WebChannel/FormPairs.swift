@@ -31,7 +31,7 @@ struct FormPairs {
 
   private static func decoded(_ text: ArraySlice<UInt8>) throws(RemoteError) -> [UInt8] {
     var decoded: [UInt8] = []
-    decoded.reserveCapacity(text.count)
+    decoded.reserveCapacity(max(0, text.count - 2 * text.count { $0 == UInt8(ascii: "%") }))
     var position = text.startIndex
     while position < text.endIndex {
       let byte = text[position]

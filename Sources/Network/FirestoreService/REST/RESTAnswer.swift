@@ -15,8 +15,11 @@ public struct RESTAnswer: Sendable, Equatable {
   public var body: [UInt8]
 
   /// Creates the answer to a request that is not a call, or whose call has failed.
-  public init(_ error: RemoteError) {
-    status = error.code.httpStatus
+  public init(_ error: RemoteError) { self.init(error, status: error.code.httpStatus) }
+
+  /// Creates the answer to a request with another HTTP status than that of its error.
+  package init(_ error: RemoteError, status: Int) {
+    self.status = status
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("error")

@@ -38,7 +38,7 @@ struct HTTP1ChunkedDecoder: Equatable {
   private var ignored = 0
 
   init(_ limits: HTTPLimits) {
-    bodyBytesMax = limits.messageBytesMax
+    bodyBytesMax = limits.bodyBytesMax
     ignoredBytesMax = limits.headerBytesMax
   }
 

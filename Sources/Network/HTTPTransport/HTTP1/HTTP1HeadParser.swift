@@ -41,6 +41,36 @@ struct HTTP1HeadParser {
   /// Parses the bytes of a head. Its lines end with CR LF, and have no control characters; the last one is
   /// empty.
   static func parse(_ bytes: [UInt8], _ limits: HTTPLimits) throws(HTTP1Refusal) -> HTTP1Head {
+    do throws(HTTP1Refusal) { return try parseWhole(bytes, limits) } catch {
+      guard error.refusal != .malformed else { throw error }
+      var refusal = error
+      refusal.head = readable(bytes, limits)
+      throw refusal
+    }
+  }
+
+  /// The parts that can be read of a head that is refused, and may be incomplete.
+  static func readable(_ bytes: [UInt8], _ limits: HTTPLimits) -> HTTP1Head {
+    var limits = limits
+    limits.headerFieldsMax = .max
+    var parser = HTTP1HeadParser(limits)
+    var bytes = bytes
+    var end = lineEnd(in: bytes, from: 0)
+    guard end < bytes.count, (try? parser.readRequestLine(bytes[..<end])) != nil else { return parser.head }
+    while true {
+      let start = end + 2
+      guard start < bytes.count else { break }
+      end = lineEnd(in: bytes, from: start)
+      guard end > start, end < bytes.count else { break }
+      try? parser.readField(&bytes, start..<end)
+    }
+    if let host = parser.host { parser.head.authority = host }
+    return parser.head
+  }
+
+  private static func parseWhole(
+    _ bytes: [UInt8], _ limits: HTTPLimits
+  ) throws(HTTP1Refusal) -> HTTP1Head {
     var parser = HTTP1HeadParser(limits)
     var bytes = bytes
     var start = try parser.readRequestLine(bytes[..<lineEnd(in: bytes, from: 0)]) + 2
@@ -139,7 +169,7 @@ struct HTTP1HeadParser {
       throw .malformed("The field Content-Length is malformed.")
     }
     let digits = value.drop { $0 == UInt8(ascii: "0") }
-    guard digits.count <= Self.lengthDigitsMax else { throw .bodyTooLarge(limits.messageBytesMax) }
+    guard digits.count <= Self.lengthDigitsMax else { throw .bodyTooLarge(limits.bodyBytesMax) }
     length = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     head.fields.append("content-length", String(decoding: value, as: UTF8.self))
   }
@@ -192,7 +222,7 @@ struct HTTP1HeadParser {
   private mutating func chooseBody() throws(HTTP1Refusal) {
     guard isChunked else {
       guard let length else { return }
-      guard length <= limits.messageBytesMax else { throw .bodyTooLarge(limits.messageBytesMax) }
+      guard length <= limits.bodyBytesMax else { throw .bodyTooLarge(limits.bodyBytesMax) }
       head.body = .length(length)
       return
     }

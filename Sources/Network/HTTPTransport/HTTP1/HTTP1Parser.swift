@@ -71,7 +71,10 @@ struct HTTP1Parser {
       let isLineEnd = try line.take(bytes.byte(at: position))
       position += 1
       guard head.count + position - start <= limits.headerBytesMax else {
-        throw .headerTooLarge(limits.headerBytesMax)
+        head.append(copying: bytes.extracting(start..<position))
+        var refusal = HTTP1Refusal.headerTooLarge(limits.headerBytesMax)
+        refusal.head = HTTP1HeadParser.readable(head, limits)
+        throw refusal
       }
       guard isLineEnd else { continue }
       let isEmpty = line.length == 0

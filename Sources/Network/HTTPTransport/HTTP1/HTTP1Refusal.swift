@@ -7,6 +7,8 @@ struct HTTP1Refusal: Error, Equatable {
   let refusal: Refusal
   /// A sentence for the developer of the client.
   let text: String
+  /// The request, as far as it was read; nil if that does not matter.
+  var head: HTTP1Head?
 
   init(_ status: Int, _ refusal: Refusal = .malformed, text: String) {
     self.status = status

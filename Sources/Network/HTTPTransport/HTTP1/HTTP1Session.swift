@@ -132,9 +132,7 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
     let response = HTTP1Response(head, self)
     let queue = ResponseQueue(on: context.pool, of: context.connection.number)
     (current, self.queue) = (response, queue)
-    let request = HTTPRequest(
-      method: head.method, target: head.target, authority: head.authority, fields: head.fields,
-      connection: context.connection)
+    let request = request(head)
     context.lastRequest = context.clock.now()
     let receiver = context.handler.begin(
       request, HTTPResponse(context.loop, response, queue: queue, budget: context.budget))
@@ -143,6 +141,12 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
     guard head.expectsContinue else { return }
     append(HTTP1ResponseHead.continuing)
     response.isContinued = true
+  }
+
+  private func request(_ head: HTTP1Head) -> HTTPRequest {
+    HTTPRequest(
+      method: head.method, target: head.target, authority: head.authority, fields: head.fields,
+      connection: context.connection)
   }
 
   private func receiveBody(_ bytes: RawSpan) {
@@ -263,7 +267,8 @@ package final class HTTP1Session: ConnectionSession, @unchecked Sendable {
     end(SessionError(refusal.refusal, refusal.text))
     guard isUnanswered else { return }
     let body = Array((refusal.text + "\n").utf8)
-    let fields = HTTPFields(["content-type": "text/plain; charset=utf-8"])
+    var fields = HTTPFields(["content-type": "text/plain; charset=utf-8"])
+    if let head = refusal.head { fields.append(context.handler.refusalFields(request(head))) }
     append(
       HTTP1ResponseHead.bytes(
         refusal.status, fields, framing: .length(body.count), persistence: .closes))

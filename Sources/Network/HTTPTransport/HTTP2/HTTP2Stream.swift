@@ -20,6 +20,8 @@ final class HTTP2Stream: ResponseSink {
     case submitted
   }
 
+  private static let originBytesMax = 1024
+
   let id: Int32
   /// Nil after the stream was closed, which ends the cycle of references.
   private var session: HTTP2Session?
@@ -56,11 +58,17 @@ final class HTTP2Stream: ResponseSink {
   // MARK: - The request
 
   func receive(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
-    guard let limits = session?.context.limits, !isRefused, receiver == nil else { return }
-    guard fields.byteCount + name.count + value.count <= limits.headerBytesMax,
+    guard let limits = session?.context.limits, receiver == nil else { return }
+    guard !isRefused, fields.byteCount + name.count + value.count <= limits.headerBytesMax,
       fields.count < limits.headerFieldsMax
     else {
       isRefused = true
+      // A page learns why only if the answer names its origin.
+      if unsafe name.elementsEqual("origin".utf8), value.count <= Self.originBytesMax,
+        fields.bytes(of: "origin") == nil
+      {
+        unsafe fields.append(name: name, value: value)
+      }
       return
     }
     guard unsafe name.first == UInt8(ascii: ":") else {
@@ -82,21 +90,24 @@ final class HTTP2Stream: ResponseSink {
     guard !isRefused else {
       session.context.observer.refused(
         .headerSize, session.context.connection, detail: "the fields are too large")
-      return refuse(431)
+      return refuse(431, session.context.handler.refusalFields(request(session)))
     }
     guard !target.isEmpty else { return refuse(501) }
-    if authority.isEmpty { authority = fields["host"] ?? "" }
-    let request = HTTPRequest(
-      method: method, target: target, authority: authority, fields: fields,
-      connection: session.context.connection)
+    let request = request(session)
     fields = HTTPFields()
     let (receiver, queue) = session.begin(self, request)
     self.queue = queue
     if !isOver { self.receiver = receiver }
   }
 
-  private func refuse(_ status: Int) {
-    begin(status, HTTPFields())
+  private func request(_ session: HTTP2Session) -> HTTPRequest {
+    HTTPRequest(
+      method: method, target: target, authority: authority.isEmpty ? fields["host"] ?? "" : authority,
+      fields: fields, connection: session.context.connection)
+  }
+
+  private func refuse(_ status: Int, _ fields: HTTPFields = HTTPFields()) {
+    begin(status, fields)
     end(HTTPFields())
   }
 

@@ -5,6 +5,13 @@ package protocol HTTPHandler: Sendable {
   /// Begins a request whose fields have arrived. Called on the loop of the connection, so it must not block.
   /// The answer can be given at once, or later from any thread.
   func begin(_ request: HTTPRequest, _ response: HTTPResponse) -> any HTTPBodyReceiver
+  /// The fields of the transport's own answer to a request that exceeds a limit, and is never begun. The
+  /// request may lack fields.
+  func refusalFields(_ request: HTTPRequest) -> HTTPFields
+}
+
+extension HTTPHandler {
+  package func refusalFields(_ request: HTTPRequest) -> HTTPFields { HTTPFields() }
 }
 
 /// Takes the body of one request. Called on the loop of the connection, so it must not block.

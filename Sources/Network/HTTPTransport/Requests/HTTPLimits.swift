@@ -12,6 +12,9 @@ package struct HTTPLimits: Sendable {
   package var headerFieldsMax = 100
   /// Bytes of a message of gRPC, or of the body of a request of REST.
   package var messageBytesMax = 10 * 1024 * 1024 + 64 * 1024
+  /// Bytes of any body of HTTP/1.1, as it arrives. A form has up to three for each byte of its content, and
+  /// handlers count these.
+  package var bodyBytesMax = 3 * (10 * 1024 * 1024 + 64 * 1024)
   /// Unsent bytes of a response after which its queue pauses.
   package var pauseBytes = 64 * 1024
   /// Unsent bytes of a response after which it is reset.
