@@ -174,21 +174,12 @@ struct ChannelClient {
 
   /// A form with these requests.
   static func form(_ requests: [String], offset: Int = 0, headers: String? = nil) -> String {
-    var parts: [String] = headers.map { ["headers=\(encoded($0))"] } ?? []
+    var parts: [String] = headers.map { ["headers=\(FormText.encoded($0))"] } ?? []
     parts += ["count=\(requests.count)", "ofs=\(offset)"]
     for (position, request) in requests.enumerated() {
-      parts.append("req\(position)___data__=\(encoded(request))")
+      parts.append("req\(position)___data__=\(FormText.encoded(request))")
     }
     return parts.joined(separator: "&")
-  }
-
-  static func encoded(_ text: String) -> String {
-    text.utf8.map { byte in
-      let scalar = Character(UnicodeScalar(byte))
-      return scalar.isASCII && (scalar.isLetter || scalar.isNumber)
-        ? String(scalar) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
-    .joined()
   }
 
   /// Sends the request that opens a session.
@@ -197,7 +188,7 @@ struct ChannelClient {
     _ change: (inout TestRequest) -> Void = { _ in }
   ) -> TestChannelExchange {
     let target =
-      "\(path(method))?database=\(encoded(TestServer.database))&VER=8&CVER=22&RID=7&zx=abc&t=1"
+      "\(path(method))?database=\(FormText.encoded(TestServer.database))&VER=8&CVER=22&RID=7&zx=abc&t=1"
     return peer.begin("POST", target, form(requests, headers: headers), change)
   }
 

@@ -68,7 +68,7 @@ import Testing
     #expect(ChannelClient.open(peer, "Listen", [], headers: list).status == 200)
     #expect(ChannelClient.open(peer, "Listen", []) { $0.authorize() }.status == 200)
     let inTarget = ChannelClient.open(peer, "Listen", []) { request in
-      request.target += "&%24httpHeaders=\(ChannelClient.encoded(list))"
+      request.target += "&%24httpHeaders=\(FormText.encoded(list))"
     }
     #expect(inTarget.status == 200)
     #expect(peer.metrics.openChannels.value == 3)

@@ -145,24 +145,12 @@ enum ChannelSeeds {
 
   private static func late(_ kind: ChannelStep.Kind) -> ChannelStep { ChannelStep(kind: kind, isLate: true) }
 
-  /// A form with these messages.
+  /// A form with these messages, whose placeholders stay as they are.
   static func form(_ messages: [String], offset: Int) -> String {
     var text = "count=\(messages.count)&ofs=\(offset)"
     for (number, message) in messages.enumerated() {
-      text += "&req\(number)___data__=\(message.utf8.map(encoded).joined())"
+      text += "&req\(number)___data__=\(FormText.encoded(message, except: "{}"))"
     }
     return text
-  }
-
-  private static func encoded(_ byte: UInt8) -> String {
-    let scalar = Unicode.Scalar(byte)
-    if scalar.isASCII,
-      scalar.properties.isAlphabetic || scalar.properties.numericType != nil
-        || "{}".unicodeScalars.contains(scalar)
-    {
-      return String(Character(scalar))
-    }
-    let digits = String(byte, radix: 16, uppercase: true)
-    return digits.count < 2 ? "%0\(digits)" : "%\(digits)"
   }
 }

@@ -4,6 +4,7 @@
 import FirestoreWire
 import Foundation
 import HTTPTransport
+import Harness
 
 extension Attack {
   private static let channel = service + "Listen/channel"

@@ -218,25 +218,4 @@ package final class WebChannelClient {
     handler?(end)
   }
 }
-
-/// Texts in queries and forms.
-enum FormText {
-  static func encoded(_ text: String) -> String { encoded(Array(text.utf8)) }
-
-  static func encoded(_ bytes: [UInt8]) -> String {
-    var text = ""
-    text.reserveCapacity(bytes.count * 2)
-    for byte in bytes {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-        text.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        text += digits.count < 2 ? "%0\(digits)" : "%\(digits)"
-      }
-    }
-    return text
-  }
-}
 #endif
