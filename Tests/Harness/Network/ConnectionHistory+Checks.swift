@@ -1,4 +1,4 @@
-// What the clients of a history must have got, and when.
+// Checks of the answers that the clients of a history have got, and of their times.
 
 #if Server
 import HTTPTransport

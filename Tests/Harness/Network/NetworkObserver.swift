@@ -1,4 +1,4 @@
-// What a simulated server reports of its connections.
+// Records the reports of a simulated server about its connections.
 
 import HTTPTransport
 

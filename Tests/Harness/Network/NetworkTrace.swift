@@ -1,4 +1,4 @@
-// What has happened on a simulated network, as a hash, and as text if that is wanted.
+// The events on a simulated network, as a hash, and as text if that is wanted.
 
 package struct NetworkTrace: Sendable {
   enum Event: String {

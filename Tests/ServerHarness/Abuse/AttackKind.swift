@@ -9,7 +9,7 @@ package enum AttackKind: String, CaseIterable, Sendable {
   case hugeFields, hugeMessages, heldMessages, pipelining, connections
   // Clients that do not read.
   case unread, unreadMany, unreadChannels
-  // What is no request, or no good one.
+  // Bytes that are no request, or a bad one.
   case garbage, garbageFrames, garbagePaths, adminGarbage
   // Clients that go away.
   case deaths, halfClosed

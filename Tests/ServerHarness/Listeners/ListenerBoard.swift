@@ -1,4 +1,4 @@
-// What all listeners and writers of a run have reached.
+// The progress of all listeners and writers of a run.
 
 #if Server
 import ByteStore

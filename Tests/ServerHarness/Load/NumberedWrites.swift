@@ -1,4 +1,4 @@
-// What a client knows about a sequence of writes, each of which replaces the one before it.
+// The numbers of a sequence of writes, as its client knows them. Each write replaces the one before it.
 //
 //   acknowledged ≤ the number that the store has ≤ attempted
 

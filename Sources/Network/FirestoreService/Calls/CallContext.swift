@@ -1,4 +1,4 @@
-// What the calls of a service share.
+// The state that the calls of a service share.
 
 internal import Authority
 internal import DocumentStore

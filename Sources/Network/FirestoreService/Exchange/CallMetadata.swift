@@ -1,4 +1,4 @@
-// What a transport knows about the caller of a call.
+// The caller of a call, as its transport knows it.
 
 /// The caller of a call, as its transport has established it.
 public struct CallMetadata: Sendable {

@@ -1,4 +1,4 @@
-// What a call delivers to its caller.
+// The events that a call delivers to its caller.
 
 public import OfflineSync
 
