@@ -6,16 +6,24 @@ import Testing
 
 @Suite struct TrustedProxiesTests {
   private func proxies(
-    _ ranges: [String], address: String = "0.0.0.0", isBehindProxy: Bool = false
+    _ ranges: [String], address: String? = nil, isBehindProxy: Bool = false,
+    change: (inout ServerConfiguration) -> Void = { _ in }
   ) throws(ServerError) -> TrustedProxies {
+    let address = address ?? Self.address(for: ranges.first ?? "")
     var configuration = ServerConfiguration()
+    change(&configuration)
     configuration.trustedProxies = ranges
     configuration.address = address
     configuration.isBehindProxy = isBehindProxy
     return try TrustedProxies(configuration, listeningOn: IPAddress(address) ?? IPAddress("::1")!)
   }
 
-  private func error(_ range: String, address: String = "0.0.0.0") -> ServerError? {
+  /// All addresses of the version of a range.
+  private static func address(for range: String) -> String {
+    range.contains(":") && !range.hasPrefix("::ffff:") ? "::" : "0.0.0.0"
+  }
+
+  private func error(_ range: String, address: String? = nil) -> ServerError? {
     do throws(ServerError) { _ = try proxies([range], address: address) } catch { return error }
     return nil
   }
@@ -26,7 +34,7 @@ import Testing
       ("10.0.0.0/8", ["10.0.0.0", "10.255.255.255", "::ffff:10.1.2.3"], ["11.0.0.0", "9.255.255.255"]),
       ("172.16.0.0/12", ["172.16.0.1", "172.31.255.255"], ["172.32.0.0", "172.15.255.255"]),
       ("192.0.2.128/25", ["192.0.2.128", "192.0.2.255"], ["192.0.2.127"]),
-      ("128.0.0.0/1", ["128.0.0.0", "255.255.255.255"], ["127.255.255.255", "8000::"]),
+      ("128.0.0.0/8", ["128.0.0.0", "128.255.255.255"], ["127.255.255.255", "129.0.0.0", "8000::"]),
       ("::ffff:10.0.0.0/104", ["10.9.9.9", "::ffff:10.9.9.9"], ["11.0.0.0", "::"]),
       ("::ffff:a00:5", ["10.0.0.5"], ["10.0.0.6"]),
       ("fd00::/8", ["fd00::1", "fdff:ffff::"], ["fe00::", "10.0.0.1"]),
@@ -57,6 +65,35 @@ import Testing
   @Test func aRangeOfAllAddressesIsRefused() {
     for text in ["0.0.0.0/0", "::/0", "::ffff:0.0.0.0/96"] {
       #expect(error(text)?.description.contains("that is every address") == true, "\(text)")
+    }
+  }
+
+  @Test(arguments: [
+    ("0.0.0.0/1", 8), ("128.0.0.0/1", 8), ("12.0.0.0/7", 8), ("8000::/1", 16), ("2000::/3", 16),
+    ("2001::/15", 16), ("fe80::/9", 10), ("fc00::/6", 7), ("::ffff:128.0.0.0/97", 104),
+  ])
+  func aRangeOfManyNetworksIsRefused(text: String, bits: Int) {
+    #expect(error(text)?.description.contains("fewer than \(bits) bits") == true, "\(error(text) as Any)")
+  }
+
+  @Test func theFirstBitsOfAnIPv4AddressInIPv6AreNone() {
+    let reason = error("::ffff:10.0.0.0/8")?.description
+    #expect(reason?.contains("the first 96 bits say only that it is an IPv4 address") == true)
+    #expect(reason?.contains("at least 104") == true)
+    #expect(error("::ffff:10.0.0.0/129")?.description.contains("from 104 to 128") == true)
+  }
+
+  @Test(arguments: [
+    ("fd00::/8", "0.0.0.0", true), ("10.0.0.5", "::", false), ("10.0.0.5", "2001:db8::1", false),
+  ])
+  func aProxyOfAnotherVersionIsRefused(text: String, address: String, isVersion6: Bool) throws {
+    let error = error(text, address: address)
+    #expect(error == .unreachableTrustedProxy(text, isVersion6: isVersion6))
+    #expect(error?.description.contains("--address ADDRESS") == true)
+    // The admin listener has an address of its own.
+    _ = try proxies([text], address: address) { configuration in
+      configuration.adminPort = 0
+      configuration.adminAddress = isVersion6 ? "::" : "0.0.0.0"
     }
   }
 

@@ -29,6 +29,8 @@ public enum ServerError: Error, Sendable, Hashable {
   case invalidTrustedProxy(String, reason: String)
   /// A trusted proxy cannot reach the address on which the server listens.
   case uselessTrustedProxy(String, address: String)
+  /// A trusted proxy has another version of IP than every address on which the server listens.
+  case unreachableTrustedProxy(String, isVersion6: Bool)
   /// A host is not a name or an address without a port.
   case invalidHost(String)
   /// A number is out of its range.
@@ -77,6 +79,9 @@ extension ServerError: CustomStringConvertible {
     case .uselessTrustedProxy(let text, let address):
       "the proxy '\(text)' (trustedProxies, --trusted-proxy) cannot reach \(address), which is for this machine "
         + "only: set address (--address ADDRESS), or leave the proxy out"
+    case .unreachableTrustedProxy(let text, let isVersion6):
+      "the proxy '\(text)' (trustedProxies, --trusted-proxy) connects by \(isVersion6 ? "IPv6" : "IPv4"), and the "
+        + "server listens on no such address: set address (--address ADDRESS), or leave the proxy out"
     case .invalidHost(let text):
       "'\(text)' is not a host (allowedHosts, --allow-host): use a name or an address without a port"
     case .invalidNumber(let option, let value): "\(value) is out of the range of \(option)"

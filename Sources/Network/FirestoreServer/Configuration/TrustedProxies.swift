@@ -20,11 +20,16 @@ struct TrustedProxies: Sendable {
   /// Reads the ranges of a configuration, which listens on `address`.
   init(_ configuration: ServerConfiguration, listeningOn address: IPAddress) throws(ServerError) {
     isBehindProxy = configuration.isBehindProxy
+    let admin = configuration.adminPort == nil ? nil : IPAddress(configuration.adminAddress)
     var ranges: [Range] = []
     for text in configuration.trustedProxies {
       let range = try Self.range(text)
       guard !address.isLoopback || range.address.isLoopback else {
         throw .uselessTrustedProxy(text, address: configuration.address)
+      }
+      // A socket of IPv6 accepts no connections of IPv4.
+      guard Self.reaches(address, range) || Self.reaches(admin, range) else {
+        throw .unreachableTrustedProxy(text, isVersion6: range.address.isVersion6)
       }
       ranges.append(range)
     }
@@ -40,6 +45,10 @@ struct TrustedProxies: Sendable {
     return isBehindProxy && address.isLoopback || ranges.contains { $0.contains(address) }
   }
 
+  private static func reaches(_ address: IPAddress?, _ range: Range) -> Bool {
+    address?.isVersion6 == range.address.isVersion6
+  }
+
   private static func range(_ text: String) throws(ServerError) -> Range {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = IPAddress(parts[0]) else {
@@ -48,13 +57,26 @@ struct TrustedProxies: Sendable {
     let bitsMax = address.bytes.count * 8
     // An IPv4 address in IPv6 is the IPv4 address, and the first 96 bits say only that.
     let mappedBits = parts[0].contains(":") && !address.isVersion6 ? 96 : 0
+    let bitsMin = bitsMin(address)
     guard let bits = parts.count == 1 ? bitsMax : number(parts[1]).map({ $0 - mappedBits }), bits <= bitsMax
     else {
       throw .invalidTrustedProxy(
-        text, reason: "the number of bits has to be from 1 to \(bitsMax + mappedBits)")
+        text, reason: "the number of bits has to be from \(bitsMin + mappedBits) to \(bitsMax + mappedBits)")
+    }
+    guard bits != 0 else {
+      throw .invalidTrustedProxy(text, reason: "that is every address, so the limit would hold for none")
     }
     guard bits > 0 else {
-      throw .invalidTrustedProxy(text, reason: "that is every address, so the limit would hold for none")
+      throw .invalidTrustedProxy(
+        text,
+        reason: "the first \(mappedBits) bits say only that it is an IPv4 address, so it needs at least "
+          + "\(bitsMin + mappedBits)")
+    }
+    guard bits >= bitsMin else {
+      throw .invalidTrustedProxy(
+        text,
+        reason: "a range of fewer than \(bitsMin + mappedBits) bits has the addresses of strangers, for whom "
+          + "the limits have to hold")
     }
     guard address.masked(to: bits) == address else {
       let first = "\(address.masked(to: bits))/\(bits)"
@@ -62,6 +84,13 @@ struct TrustedProxies: Sendable {
         text, reason: "the address has more than \(bits) bits: did you mean \(first)?")
     }
     return Range(address: address, bits: bits)
+  }
+
+  /// The shortest prefix of a network that one operator has. Private networks of IPv6 are larger than others.
+  private static func bitsMin(_ address: IPAddress) -> Int {
+    guard address.isVersion6 else { return 8 }
+    if address.masked(to: 10).bytes.starts(with: [0xFE, 0x80]) { return 10 }
+    return address.bytes[0] & 0xFE == 0xFC ? 7 : 16
   }
 
   /// A number of at most three digits, without a leading zero.

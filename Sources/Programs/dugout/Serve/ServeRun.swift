@@ -185,7 +185,8 @@ struct ServeRun {
     switch error {
     case .missingAdminSecret, .unusableAdminSecret, .unencryptedAddress, .exposedEmulator,
       .anyAddressWithoutEmulator, .missingAllowedHosts, .invalidAddress, .invalidPort, .invalidOrigin,
-      .invalidHost, .invalidTrustedProxy, .uselessTrustedProxy, .invalidNumber, .invalidDatabase,
+      .invalidHost, .invalidTrustedProxy, .uselessTrustedProxy, .unreachableTrustedProxy, .invalidNumber,
+      .invalidDatabase,
       .missingTrait:
       .usage
     case .alreadyRun: .checkFailed
