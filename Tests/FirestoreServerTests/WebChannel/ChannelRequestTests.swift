@@ -96,6 +96,79 @@ import Testing
     #expect(peer.metrics.openStreams.value == 0)
   }
 
+  /// The lists of the target and the body are both taken, and all credentials have to be right.
+  @Test func listsOfFieldsAreMerged() throws {
+    let peer = try secured()
+    let right = "Authorization:Bearer \(TestServer.secret)\r\n"
+    let other = "X-Goog-Api-Client:gl-js/\r\n"
+    func status(_ own: String?, target: String?, body: String?) -> Int? {
+      ChannelClient.open(peer, "Listen", [], headers: body) { request in
+        if let own { request.authorize(own) }
+        if let target { request.target += "&%24httpHeaders=\(FormText.encoded(target))" }
+      }
+      .status
+    }
+    #expect(status(nil, target: right, body: other) == 200)
+    #expect(status(TestServer.secret, target: other, body: right) == 200)
+    #expect(status(TestServer.secret, target: right, body: nil) == 200)
+    #expect(status(nil, target: "Authorization:Bearer wrong", body: right) == 401)
+    #expect(status("wrong", target: right, body: right) == 401)
+    #expect(status(nil, target: right, body: "Authorization:Bearer wrong") == 401)
+    #expect(status(nil, target: right, body: "no field") == 400)
+  }
+
+  private func openEarly(
+    _ server: TestServer, _ change: (inout TestRequest) -> Void = { _ in }
+  ) -> TestExchange {
+    var request = TestRequest("POST", Self.listen + "?VER=8&RID=1")
+    change(&request)
+    return server.begin(request)
+  }
+
+  @Test func wrongCredentialsAreRefusedBeforeTheBody() throws {
+    let server = try TestServer.secured()
+    #expect(openEarly(server) { $0.authorize("wrong") }.soFar.status == 401)
+    let list = FormText.encoded("Authorization:Bearer wrong")
+    #expect(openEarly(server) { $0.target += "&%24httpHeaders=" + list }.soFar.status == 401)
+    let inBody = openEarly(server)
+    inBody.send(Array("headers=\(list)".utf8))
+    #expect(!inBody.soFar.isEnded)
+    inBody.send(Array("&".utf8))
+    #expect(inBody.soFar.status == 401)
+    #expect(server.journal.metrics.count(of: ServerRefusal.credentials) == 3)
+    #expect(server.journal.metrics.openRequests.value == 0)
+  }
+
+  @Test func theBodyOfAStrangerIsShort() throws {
+    let server = try TestServer.secured()
+    let budget = HeldMemory(bytesMax: 1 << 20)
+    func begin() -> TestExchange {
+      server.begin(TestRequest("POST", Self.listen + "?VER=8&RID=1"), budget: budget)
+    }
+    let stranger = begin()
+    let piece = Array("count=0&x=".utf8) + [UInt8](repeating: UInt8(ascii: "x"), count: 8182)
+    for _ in 0..<8 { stranger.send(piece) }
+    #expect(!stranger.soFar.isEnded)
+    stranger.send([UInt8(ascii: "&")])
+    #expect(stranger.soFar.status == 401)
+    #expect(budget.usedBytes == 0)
+    #expect(server.journal.metrics.count(of: ServerRefusal.credentials) == 1)
+    // The list need not be the first pair, and can arrive in any pieces.
+    let list = FormText.encoded("Authorization:Bearer \(TestServer.secret)")
+    for pieceBytes in [1, 7, 1000] {
+      let known = begin()
+      var rest = Array("count=0&ofs=0&headers=\(list)&x=".utf8)[...]
+      while !rest.isEmpty {
+        known.send(Array(rest.prefix(pieceBytes)))
+        rest = rest.dropFirst(pieceBytes)
+      }
+      for _ in 0..<30 { known.send([UInt8](repeating: UInt8(ascii: "x"), count: 10_000)) }
+      #expect(!known.soFar.isEnded)
+      known.finish()
+      #expect(known.answer().status == 200)
+    }
+  }
+
   @Test func anEmulatorTakesTheTokensOfAnEmulator() throws {
     let peer = try ChannelPeer()
     #expect(ChannelClient.open(peer, "Listen", [], headers: "Authorization:Bearer owner\r\n").status == 200)

@@ -17,8 +17,7 @@ import Testing
         + "&req1___data__=%F0%9F%98%80")
     #expect(form.requests.map(\.number) == [7, 8])
     #expect(form.requests.map { String(decoding: $0.message, as: UTF8.self) } == [#"{"a":"1+ 2"}"#, "😀"])
-    var fields = HTTPFields()
-    try fields.append(headerList: try #require(form.headers))
+    let fields = try HTTPFields(headerList: try #require(form.headers))
     #expect(fields["authorization"] == "Bearer x")
     #expect(fields["a"] == "b")
   }
@@ -64,17 +63,16 @@ import Testing
 
   @Test(arguments: ["a", ":b", "a b:c", "a:b\u{1}", "a\u{0}:b", "é:b", "a:b\rc"])
   func listsOfHeadersAreStrict(_ list: String) {
-    var fields = HTTPFields()
-    #expect(throws: RemoteError.self) { try fields.append(headerList: Array(list.utf8)) }
+    #expect(throws: RemoteError.self) { try HTTPFields(headerList: Array(list.utf8)) }
   }
 
   @Test func namesOfHeadersHaveNoCase() throws {
-    var fields = HTTPFields()
-    try fields.append(headerList: Array("X-Goog-Api-Client:  gl-js/ \nAUTHORIZATION:x\r\n\r\n".utf8))
+    let fields = try HTTPFields(
+      headerList: Array("X-Goog-Api-Client:  gl-js/ \nAUTHORIZATION:x\r\n\r\n".utf8))
     #expect(fields["x-goog-api-client"] == "gl-js/")
     #expect(fields["authorization"] == "x")
     #expect(throws: RemoteError.self) {
-      try fields.append(headerList: Array("a:".utf8) + [UInt8](repeating: 0x61, count: 16 * 1024))
+      try HTTPFields(headerList: Array("a:".utf8) + [UInt8](repeating: 0x61, count: 16 * 1024))
     }
   }
 }

@@ -32,6 +32,20 @@ struct Credentials: Sendable {
     return parsed.user.map { .user($0) } ?? .anonymous
   }
 
+  /// The caller of a request whose fields come in several lists. All credentials have to be right, and the
+  /// last ones say who it is.
+  func caller(ofLists lists: [HTTPFields]) throws(RemoteError) -> Caller {
+    var caller: Caller?
+    for fields in lists where Self.areNamed(in: fields) { caller = try self.caller(of: fields) }
+    guard let caller else { return try self.caller(of: HTTPFields()) }
+    return caller
+  }
+
+  static func areNamed(in fields: HTTPFields) -> Bool { fields.bytes(of: "authorization") != nil }
+
+  /// Whether a request without credentials is refused.
+  var areNeeded: Bool { !isEmulator }
+
   static let missing = RemoteError(
     .unauthenticated, "The request has no credentials. Send \"Authorization: Bearer SECRET\".")
   static let wrong = RemoteError(.unauthenticated, "The credentials of the request are not accepted.")

@@ -21,8 +21,8 @@ struct HeldBody {
   /// The bytes of a form that decoding removes.
   private var removedCount = 0
   private let share: HeldMemoryShare
-  private var bytes: [UInt8] = []
-  private var isOver = false
+  private(set) var bytes: [UInt8] = []
+  private(set) var isOver = false
 
   /// Creates an empty body. A form has this maximum of bytes after decoding.
   init(of budget: HeldMemory, bytesMax: Int, isForm: Bool = false) {

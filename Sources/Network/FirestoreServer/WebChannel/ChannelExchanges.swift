@@ -23,9 +23,12 @@ struct ChannelReply: Sendable {
   }
 }
 
-/// Opens a session.
+/// Opens a session. Credentials are checked as soon as they arrive, so that no stranger sends a large body.
 final class OpenExchange: ChannelExchange {
   private struct State {
+    /// Whether the credentials have been checked, or are not needed.
+    var isKnown = false
+    var search = HeaderSearch()
     var isLost = false
     /// The session, until the client has its answer.
     weak var channel: ServedChannel?
@@ -66,10 +69,51 @@ final class OpenExchange: ChannelExchange {
     reply.record.end(code: RemoteError.Code.cancelled.rawValue)
   }
 
+  // MARK: Credentials
+
+  /// Checks the credentials that come before the body, if there are any.
+  func checkFields() throws(RemoteError) {
+    let lists = try listsBeforeBody()
+    guard !runner.credentials.areNeeded || lists.contains(where: Credentials.areNamed) else { return }
+    _ = try caller(lists)
+    state.withLock { $0.isKnown = true }
+  }
+
+  func peek(_ body: [UInt8]) throws(RemoteError) {
+    let (isKnown, list) = try state.withLock { state throws(RemoteError) in
+      (state.isKnown, state.isKnown ? nil : try state.search.list(in: body))
+    }
+    guard !isKnown else { return }
+    if let list {
+      _ = try caller([try HTTPFields(headerList: list)])
+      state.withLock { $0.isKnown = true }
+    } else if body.count > HeaderSearch.bytesMax {
+      _ = try caller([])
+    }
+  }
+
+  /// The fields of the request and those in its target.
+  private func listsBeforeBody() throws(RemoteError) -> [HTTPFields] {
+    var lists = [request.fields]
+    if let list = opening.headers { lists.append(try HTTPFields(headerList: list)) }
+    return lists
+  }
+
+  private func caller(_ lists: [HTTPFields]) throws(RemoteError) -> Caller {
+    do throws(RemoteError) { return try runner.credentials.caller(ofLists: lists) } catch {
+      runner.journal.refused(.credentials, request.connection)
+      throw error
+    }
+  }
+
+  // MARK: The session
+
   func take(_ body: [UInt8]) {
     do throws(RemoteError) {
       let form = try FormBody(body)
-      let caller = try caller(form)
+      var lists = try listsBeforeBody()
+      if let list = form.headers { lists.append(try HTTPFields(headerList: list)) }
+      let caller = try caller(lists)
       guard !runner.streams.isDraining else {
         runner.journal.metrics.refused(.draining)
         throw CallRunner.draining
@@ -85,17 +129,6 @@ final class OpenExchange: ChannelExchange {
       reply.response.onLoop { [self] in open(admitted) }
     } catch {
       refuse(error)
-    }
-  }
-
-  /// The caller by the fields of the request and those in its body or target.
-  private func caller(_ form: FormBody) throws(RemoteError) -> Caller {
-    var fields = HTTPFields()
-    for value in request.fields.all("authorization") { fields.append("authorization", value) }
-    if let list = form.headers ?? opening.headers { try fields.append(headerList: list) }
-    do throws(RemoteError) { return try runner.credentials.caller(of: fields) } catch {
-      runner.journal.refused(.credentials, request.connection)
-      throw error
     }
   }
 

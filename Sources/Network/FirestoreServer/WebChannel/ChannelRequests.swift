@@ -24,6 +24,10 @@ struct ChannelRequests: Sendable {
         let exchange = OpenExchange(
           request, method, opening: opening,
           reply: ChannelReply(surroundings, record, response: response, origin: origin))
+        do throws(RemoteError) { try exchange.checkFields() } catch {
+          exchange.refuse(error)
+          return AnsweredRequest()
+        }
         return ChannelBodyReceiver(request, response, exchange, bytesMax: bodyBytesMax)
       case .forward(let id, let acknowledged):
         let channel = try find(id, method)
@@ -82,6 +86,8 @@ private final class BackChannelReceiver: HTTPBodyReceiver {
 
 /// A request of WebChannel with a body.
 protocol ChannelExchange: Sendable {
+  /// Looks at the bytes of the body that have arrived. An error refuses the request before the others come.
+  func peek(_ body: [UInt8]) throws(RemoteError)
   /// Takes the body, on the loop or on a thread of the pool.
   func take(_ body: [UInt8])
   /// Answers a request with an error, by the status of the error or another one.
@@ -92,6 +98,8 @@ protocol ChannelExchange: Sendable {
 
 extension ChannelExchange {
   func refuse(_ error: RemoteError) { refuse(error, status: nil) }
+
+  func peek(_ body: [UInt8]) throws(RemoteError) {}
 }
 
 /// Collects the body of a POST.
@@ -113,7 +121,13 @@ final class ChannelBodyReceiver: HTTPBodyReceiver {
   }
 
   func receive(_ bytes: ArraySlice<UInt8>) {
-    if let excess = body.withLock({ $0.add(bytes) }) { refuse(excess) }
+    let (excess, soFar) = body.withLock { ($0.add(bytes), $0.isOver ? nil : $0.bytes) }
+    if let excess { return refuse(excess) }
+    guard let soFar else { return }
+    do throws(RemoteError) { try exchange.peek(soFar) } catch {
+      body.withLock { $0.drop() }
+      exchange.refuse(error)
+    }
   }
 
   private func refuse(_ excess: HeldBody.Excess) {

@@ -91,8 +91,9 @@ struct FormBody {
 extension HTTPFields {
   private static let headerBytesMax = 16 * 1024
 
-  /// Adds the fields of a list, one in a line. Throws INVALID_ARGUMENT if they are no fields of HTTP.
-  mutating func append(headerList list: [UInt8]) throws(RemoteError) {
+  /// Creates the fields of a list, one in a line. Throws INVALID_ARGUMENT if they are no fields of HTTP.
+  init(headerList list: [UInt8]) throws(RemoteError) {
+    self.init()
     let malformed = RemoteError(.invalidArgument, "The list of header fields is malformed.")
     guard list.count <= Self.headerBytesMax else { throw malformed }
     for var line in list.split(separator: UInt8(ascii: "\n")) {
