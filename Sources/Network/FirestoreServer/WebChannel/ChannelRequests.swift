@@ -28,13 +28,13 @@ struct ChannelRequests: Sendable {
           exchange.refuse(error)
           return AnsweredRequest()
         }
-        return ChannelBodyReceiver(request, response, exchange, bytesMax: bodyBytesMax)
+        return ChannelBodyReceiver(request, response, for: exchange, bytesMax: bodyBytesMax)
       case .forward(let id, let acknowledged):
         let channel = try find(id, method)
         let exchange = ForwardExchange(
           channel, request: surroundings.channels.nextRequest(), acknowledged: acknowledged,
           response: answer(response, origin), refused: refused(request, method))
-        return ChannelBodyReceiver(request, response, exchange, bytesMax: bodyBytesMax)
+        return ChannelBodyReceiver(request, response, for: exchange, bytesMax: bodyBytesMax)
       case .backChannel(let id, let acknowledged, let mode):
         let channel = try find(id, method)
         let number = surroundings.channels.nextRequest()
@@ -112,7 +112,7 @@ final class ChannelBodyReceiver: HTTPBodyReceiver {
   private let exchange: any ChannelExchange
 
   init(
-    _ request: HTTPRequest, _ response: HTTPResponse, _ exchange: any ChannelExchange, bytesMax: Int
+    _ request: HTTPRequest, _ response: HTTPResponse, for exchange: any ChannelExchange, bytesMax: Int
   ) {
     self.response = response
     self.exchange = exchange
