@@ -15,16 +15,23 @@ final class CallRecorder: Sendable {
   }
 
   var all: [MessageEvent] { events.withLock { $0 } }
-  var texts: [String] { all.compactMap(\.text) }
 
-  /// Waits for an event; returns false if there is none within half a minute.
-  func waits(for condition: (MessageEvent) -> Bool) -> Bool {
-    events.withLock(wokenBy: signal, within: 30_000_000_000, when: { $0.contains(where: condition) }) {
-      $0.contains(where: condition)
+  /// Waits until this many events fulfil a condition; returns false if they do not within ten seconds.
+  private func waits(count: Int = 1, for condition: (MessageEvent) -> Bool) -> Bool {
+    func isFulfilled(_ events: [MessageEvent]) -> Bool {
+      events.reduce(0) { $0 + (condition($1) ? 1 : 0) } >= count
+    }
+    return events.withLock(wokenBy: signal, within: 10_000_000_000, when: { isFulfilled($0) }) {
+      isFulfilled($0)
     }
   }
 
-  func waitsForText(_ part: String) -> Bool { waits { $0.text?.contains(part) == true } }
+  func waitsForText(_ part: String) -> Bool { waitsForTexts(part, count: 1) }
+
+  func waitsForTexts(_ part: String, count: Int) -> Bool {
+    waits(count: count) { $0.text?.contains(part) == true }
+  }
+
   func waitsForEnd() -> Bool { waits { $0.isEnd } }
 }
 

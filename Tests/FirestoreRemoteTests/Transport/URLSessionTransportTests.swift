@@ -232,7 +232,8 @@ import Testing
     "HTTP/1.1 302 Found\r\nLocation: //a:99999999/c\r\n\r\n",
     "HTTP/1.1 302 Found\r\nLocation: mailto:x\r\n\r\n", "HTTP/1.1 302 Found\r\nLocation: #\u{e9}\r\n\r\n",
     "HTTP/1.1 302 Found\r\nLocation: //\u{e9}\u{1F600}/\r\n\r\n", "HTTP/1.1 303 S\r\nLocation: a:b:c\r\n\r\n",
-    "HTTP/1.1 302 Found\r\nLocation: a?b?c#d#e\r\n\r\n", "HTTP/1.1 308 P\r\nLocation: //u:p@/x\r\n\r\n", "HTTP/1.1 302 Found\r\nLocation: //a:/x\r\n\r\n",
+    "HTTP/1.1 302 Found\r\nLocation: a?b?c#d#e\r\n\r\n", "HTTP/1.1 308 P\r\nLocation: //u:p@/x\r\n\r\n",
+    "HTTP/1.1 302 Found\r\nLocation: //a:/x\r\n\r\n",
     "HTTP/1.1 401 U\r\nWWW-Authenticate: \r\n\r\n", "HTTP/1.1 401 U\r\nWWW-Authenticate: Basic\r\n\r\nabc",
     "HTTP/1.1 401 U\r\nWWW-Authenticate: Basic realm=\"\r\n\r\n",
     "HTTP/1.1 401 U\r\nWWW-Authenticate: ,,,=,\r\n\r\n",
@@ -254,8 +255,7 @@ import Testing
   }
 
   @Test func anAnswerThatIsNotTextHasOneEnd() throws {
-    for piece in [[0x80], [0xFF, 0xFE], [0xC3], [0xED, 0xA0, 0x80], [0x0D], [0x0A], [0x1B]] as [[UInt8]]
-    {
+    for piece in [[0x80], [0xFF, 0xFE], [0xC3], [0xED, 0xA0, 0x80], [0x0D], [0x0A], [0x1B]] as [[UInt8]] {
       let head = Array("HTTP/1.1 200 OK\r\n".utf8)
       let end = Array("\r\n\r\nabc".utf8)
       for answer in [
