@@ -15,6 +15,12 @@ public struct FirestoreTokenRequest: Sendable, Hashable {
   /// The token that the server has refused; nil if it has refused none. It is not used again, so the app has
   /// to get a new one.
   public var refused: FirestoreToken?
+
+  /// Creates a request, as tests of an app's closure need it.
+  public init(user: String?, refused: FirestoreToken? = nil) {
+    self.user = user
+    self.refused = refused
+  }
 }
 
 /// Begins to get a token, and returns a way to stop that. `done` is called once, or never.

@@ -1,0 +1,80 @@
+// A client of a server: a store in memory with a remote.
+
+import ByteStore
+import DocumentStore
+import FirestoreRemote
+import OfflineSync
+
+final class Phone: Sendable {
+  let remote: FirestoreRemote
+  private let driver: SyncDriver
+  private let snapshots = Locked<[ViewSnapshot]>([])
+  private let failures = Locked<[OfflineSyncError]>([])
+
+  /// A client that listens to a collection.
+  init(
+    _ port: Int, user: String? = nil, listeningTo collection: String = "rooms",
+    _ change: (inout FirestoreRemoteOptions) -> Void = { _ in }
+  ) throws {
+    var options = FirestoreRemoteOptions(project: "demo-channel")
+    options.host = "127.0.0.1:\(port)"
+    options.isSSLEnabled = false
+    change(&options)
+    remote = FirestoreRemote(options)
+    driver = try DocumentStore.openInMemory().attach(remote, user: user)
+    let query = StructuredQuery(.collection(try CollectionPath([collection])))
+    _ = driver.listen(to: query, ListenRules(includesMetadataChanges: true)) { [snapshots, failures] result in
+      switch result {
+      case .success(let snapshot): snapshots.withLock { $0.append(snapshot) }
+      case .failure(let error): failures.withLock { $0.append(error) }
+      }
+      snapshots.wakeAll()
+    }
+  }
+
+  func stop() { driver.stop() }
+  func setOnline(_ isOnline: Bool) { driver.send(isOnline ? .enableNetwork : .disableNetwork) }
+
+  /// Adds a number to a field of a document, which is created if there is none. The result is for waiting.
+  @discardableResult
+  func add(_ amount: Int64, to path: String) throws -> PhoneWait {
+    let field = try StoredFieldPath(["n"])
+    let increment = FieldTransform(field, .increment(.integer(amount)))
+    return write(.patch(DocumentPath(path), StoredMap(), mask: FieldMask([]), transforms: [increment]))
+  }
+
+  @discardableResult
+  func write(_ mutations: Mutation...) -> PhoneWait {
+    let wait = PhoneWait()
+    driver.write(mutations, .server) { wait.end($0) }
+    return wait
+  }
+
+  /// Waits until the listener has a snapshot for which the condition holds.
+  func wait(until condition: (ViewSnapshot) -> Bool) -> ViewSnapshot? {
+    snapshots.withLock(when: { $0.last.map(condition) ?? false }) { $0.last }
+  }
+
+  /// Waits until the listener has this number in a document, confirmed by the server.
+  func wait(for number: Int64, at path: String) {
+    _ = wait { snapshot in
+      !snapshot.isFromCache
+        && snapshot.documents.contains {
+          $0.path == DocumentPath(path) && $0.fields["n"] == .integer(number)
+        }
+    }
+  }
+}
+
+/// The result of a write.
+final class PhoneWait: Sendable {
+  private let result = Locked<OfflineSyncError??>(nil)
+
+  func end(_ error: OfflineSyncError?) {
+    result.withLock { $0 = .some(error) }
+    result.wakeAll()
+  }
+
+  /// Waits for the server's answer; nil if the write was accepted.
+  func error() -> OfflineSyncError? { result.withLock(when: { $0 != nil }) { $0 ?? nil } }
+}
