@@ -2,7 +2,7 @@
 
 // The layers, top to bottom. A module imports only what its row lists. A test reads this table and every
 // `import` line and reports violations. The table includes system modules: no module below FirebaseCore
-// imports Foundation.
+// imports Foundation, except FirestoreRemote.
 //
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
@@ -16,7 +16,7 @@
 // | LayerKit               | FirebaseFirestore FirebaseStorage FirebaseCore DocumentStore ByteStore | Foundation Dispatch |
 // | Firebase               | FirebaseAuth FirebaseFirestore FirebaseStorage FirebaseCore    |                           |
 // | FirebaseFirestoreSwift | FirebaseFirestore                                             |                           |
-// | FirebaseFirestore      | Authority OfflineSync DocumentStore ByteStore FirebaseCore    | Foundation Dispatch Synchronization Observation Apple |
+// | FirebaseFirestore      | FirestoreRemote Authority OfflineSync DocumentStore ByteStore FirebaseCore | Foundation Dispatch Synchronization Observation Apple |
 // | FirebaseStorage        | ObjectSync OfflineSync ObjectStore DocumentStore ByteStore FirebaseCore | Foundation Dispatch Synchronization Apple |
 // | FirebaseAuth           | ByteStore FirebaseCore                                        | Foundation Dispatch       |
 // | FirebaseCore           | OfflineSync DocumentStore ByteStore                           | Foundation Dispatch Synchronization |
@@ -72,6 +72,9 @@ let systemLZ4Settings: [SwiftSetting] =
 // The trait Server brings nghttp2. Code without the trait does not import it.
 let nghttp2: [Target.Dependency] = [.byName(name: "CNGHTTP2", condition: .when(traits: ["Server"]))]
 
+// The trait Remote brings databases with a host, and FoundationNetworking on Linux.
+let remote: [Target.Dependency] = [.byName(name: "FirestoreRemote", condition: .when(traits: ["Remote"]))]
+
 let package = Package(
   name: "Dugout",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -101,6 +104,10 @@ let package = Package(
     .executable(name: "dugout", targets: ["dugout"]),
   ],
   traits: [
+    .default(enabledTraits: ["Remote"]),
+    .trait(
+      name: "Remote",
+      description: "Hosts of databases in FirebaseFirestore. Brings FoundationNetworking on Linux."),
     .trait(name: "Server", description: "Servers for clients of Firestore. Needs libnghttp2."),
     .trait(name: "TLS", description: "Encrypted connections of servers. Needs OpenSSL 3."),
   ],
@@ -191,7 +198,7 @@ let package = Package(
       path: "Sources/API/FirebaseCore", swiftSettings: library),
     .target(
       name: "FirebaseFirestore",
-      dependencies: ["Authority", "OfflineSync", "DocumentStore", "ByteStore", "FirebaseCore"],
+      dependencies: ["Authority", "OfflineSync", "DocumentStore", "ByteStore", "FirebaseCore"] + remote,
       path: "Sources/API/FirebaseFirestore", swiftSettings: library),
     .target(
       name: "FirebaseStorage",
@@ -368,9 +375,9 @@ let package = Package(
     .testTarget(
       name: "FirebaseFirestoreTests",
       dependencies: [
-        "FirebaseFirestore", "FirebaseCore", "Authority", "DocumentStore", "OfflineSync", "Harness",
-        "CAllocations",
-      ],
+        "FirebaseFirestore", "FirebaseCore", "Authority", "DocumentStore", "OfflineSync", "ByteStore",
+        "Harness", "CAllocations",
+      ] + remote,
       swiftSettings: strict),
     .testTarget(
       name: "FirebaseStorageTests",

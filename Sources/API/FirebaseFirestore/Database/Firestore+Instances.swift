@@ -89,11 +89,11 @@ extension Firestore {
     settings: FirestoreSettings = FirestoreSettings()
   ) throws -> Firestore {
     let path = try localPath(of: directory)
-    guard access == .readAndWrite || settings.remote == nil else {
+    guard access == .readAndWrite || (settings.remote == nil && settings.values.remoteHost == nil) else {
       throw FirestoreErrors.make(
         .invalidArgument,
-        "A database that is open for reading only has no remote. Set FirestoreSettings.remote to nil, or open the "
-          + "database with the access readAndWrite.")
+        "A database that is open for reading only has no remote. Leave FirestoreSettings.remote and "
+          + "FirestoreSettings.host unchanged, or open the database with the access readAndWrite.")
     }
     let instance = Firestore(
       app: .unregistered(name: path), databaseID: defaultDatabase,

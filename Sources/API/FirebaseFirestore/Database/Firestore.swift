@@ -86,8 +86,8 @@ public final class Firestore: NSObject, Sendable {
     }
   }
 
-  /// Sets the host of a remote, without encryption. Without a remote, the values are stored and have no
-  /// effect.
+  /// Sets the host of an emulator, without encryption. The database becomes a cache of the emulator's. See
+  /// `FirestoreSettings.host`.
   public func useEmulator(withHost host: String, port: Int) {
     let changed = settings
     changed.host = "\(host):\(port)"

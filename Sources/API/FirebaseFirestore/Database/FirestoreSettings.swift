@@ -87,13 +87,20 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   /// A consistent copy of all settings.
   var values: Values { guarded.withLock { $0 } }
 
-  /// The host of the remote. It is stored, but has no effect while the database has no remote.
+  /// The host of the database's Firestore, with a port if it is not the usual one: a server of Dugout, or
+  /// Firestore's emulator. While it is unchanged and `remote` is nil, the database is embedded in the
+  /// program.
+  ///
+  /// Any other host makes a `FirestoreRemote` for the project of the app, unless there is a `remote`. Without
+  /// `isSSLEnabled`, requests name the user of the app to an emulator. For other credentials, and for Cloud
+  /// Firestore, set a `remote`. The first use traps if the app has no project, or if Dugout was built without
+  /// its package trait `Remote`, which is enabled by default.
   public var host: String {
     get { values.host }
     set { guarded.withLock { $0.host = newValue } }
   }
 
-  /// Whether to encrypt the connection to a remote. If it is false and `host` is the default, the first use
+  /// Whether to encrypt the connections to `host`. If it is false and `host` is the default, the first use
   /// traps.
   public var isSSLEnabled: Bool {
     get { values.isSSLEnabled }
@@ -114,8 +121,9 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     set { guarded.withLock { $0.durability = newValue } }
   }
 
-  /// The remote that is authoritative for the database. With a remote, the directory becomes a cache with an
-  /// outbox. The directory records that it has a remote, and cannot be used without a remote afterwards.
+  /// The remote that is authoritative for the database, in place of one at `host`. With a remote, the
+  /// directory becomes a cache with an outbox. The directory records that it has a remote, and cannot be used
+  /// without a remote afterwards.
   public var remote: (any Remote)? {
     get { values.remote?.remote }
     set { guarded.withLock { $0.remote = newValue.map { RemoteChoice($0) } } }
@@ -299,8 +307,16 @@ final class InstrumentsChoice: Sendable {
 }
 
 extension FirestoreSettings.Values {
+  /// Where the authority is; nil if there is a remote, or if the database is embedded in the program.
+  var remoteHost: RemoteHost? {
+    guard remote == nil, host != FirestoreSettings.hostDefault else { return nil }
+    return RemoteHost(name: host, isSSLEnabled: isSSLEnabled)
+  }
+
   func clientRemote(of firestore: Firestore) -> ClientRemote? {
-    guard let remote else { return nil }
+    let chosen =
+      remote?.remote ?? remoteHost?.remote(of: firestore.app, database: firestore.databaseID)
+    guard let chosen else { return nil }
     var options = SyncEngine.Options()
     options.resolver = conflicts?.resolver(for: firestore)
     options.silenceInterval = Int64(remoteTimeLimit * 1_000_000) / 12
@@ -311,7 +327,7 @@ extension FirestoreSettings.Values {
       }
     }
     return ClientRemote(
-      remote: remote.remote, attachment: remoteAttachment,
+      remote: chosen, attachment: remoteAttachment,
       acknowledgement: acknowledgement == .local ? .local : .server, timeLimit: remoteTimeLimit,
       collector: cache == .memoryEager ? .eager : .lru, options: options)
   }
