@@ -2,7 +2,7 @@
 
 // The layers, top to bottom. A module imports only what its row lists. A test reads this table and every
 // `import` line and reports violations. The table includes system modules: no module below FirebaseCore
-// imports Foundation, except FirestoreRemote.
+// imports Foundation, except HTTPClient and URLSessionClient.
 //
 // | module                 | may import                                                    | system modules            |
 // | ---------------------- | ------------------------------------------------------------- | ------------------------- |
@@ -23,7 +23,9 @@
 // | DugoutServer           | FirestoreServer                                               |                           |
 // | FirestoreServer        | HTTPTransport FirestoreService FirestoreWire Authority OfflineSync DocumentStore ByteStore Libc CDigest | Dispatch Synchronization |
 // | HTTPTransport          | ByteStore Libc CSockets CTLS CNGHTTP2                         | Dispatch Synchronization  |
-// | FirestoreRemote        | FirestoreWire OfflineSync DocumentStore ByteStore Libc        | Foundation Dispatch Synchronization |
+// | URLSessionClient       | HTTPClient ByteStore                                          | Foundation Dispatch FoundationNetworking |
+// | HTTPClient             | ByteStore CCurl                                               | Foundation Dispatch |
+// | FirestoreRemote        | URLSessionClient HTTPClient FirestoreWire OfflineSync DocumentStore ByteStore Libc        | Foundation Dispatch Synchronization |
 // | FirestoreService       | FirestoreWire Authority OfflineSync DocumentStore ByteStore Libc | Dispatch Synchronization |
 // | FirestoreWire          | OfflineSync DocumentStore ByteStore Libc                      |                           |
 // | ObjectSync             | OfflineSync ObjectStore DocumentStore ByteStore Libc CDigest  | Dispatch Synchronization  |
@@ -38,6 +40,7 @@
 // | CFileSystem            |                                                               |                           |
 // | CSanitizer             |                                                               |                           |
 // | CSockets               |                                                               |                           |
+// | CCurl                  |                                                               |                           |
 // | CTLS                   |                                                               |                           |
 // | CNGHTTP2               |                                                               |                           |
 // | CPortableLZ4           |                                                               |                           |
@@ -69,11 +72,12 @@ let systemLZ4: [Target.Dependency] =
 let systemLZ4Settings: [SwiftSetting] =
   usesSystemLZ4 ? [.define("DUGOUT_SYSTEM_LZ4", .when(platforms: [.linux]))] : []
 
+// Programs for these platforms make requests by URLSession, and programs for Linux by libcurl, which they load
+// when they make the first one.
+let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
+
 // The trait Server brings nghttp2. Code without the trait does not import it.
 let nghttp2: [Target.Dependency] = [.byName(name: "CNGHTTP2", condition: .when(traits: ["Server"]))]
-
-// The trait Remote brings databases with a host, and FoundationNetworking on Linux.
-let remote: [Target.Dependency] = [.byName(name: "FirestoreRemote", condition: .when(traits: ["Remote"]))]
 
 let package = Package(
   name: "Dugout",
@@ -104,10 +108,6 @@ let package = Package(
     .executable(name: "dugout", targets: ["dugout"]),
   ],
   traits: [
-    .default(enabledTraits: ["Remote"]),
-    .trait(
-      name: "Remote",
-      description: "Hosts of databases in FirebaseFirestore. Brings FoundationNetworking on Linux."),
     .trait(name: "Server", description: "Servers for clients of Firestore. Needs libnghttp2."),
     .trait(name: "TLS", description: "Encrypted connections of servers. Needs OpenSSL 3."),
   ],
@@ -161,9 +161,19 @@ let package = Package(
       name: "FirestoreService",
       dependencies: ["FirestoreWire", "Authority", "OfflineSync", "DocumentStore", "ByteStore", "Libc"],
       path: "Sources/Network/FirestoreService", swiftSettings: engine),
+    .target(name: "CCurl", path: "Sources/Network/CCurl", cSettings: [.treatAllWarnings(as: .error)]),
+    .target(
+      name: "HTTPClient", dependencies: ["ByteStore", "CCurl"], path: "Sources/Network/HTTPClient",
+      swiftSettings: library),
+    .target(
+      name: "URLSessionClient", dependencies: ["HTTPClient", "ByteStore"],
+      path: "Sources/Network/URLSessionClient", swiftSettings: library),
     .target(
       name: "FirestoreRemote",
-      dependencies: ["FirestoreWire", "OfflineSync", "DocumentStore", "ByteStore", "Libc"],
+      dependencies: [
+        "HTTPClient", "FirestoreWire", "OfflineSync", "DocumentStore", "ByteStore", "Libc",
+        .target(name: "URLSessionClient", condition: .when(platforms: apple)),
+      ],
       path: "Sources/Network/FirestoreRemote", swiftSettings: engine),
 
     .systemLibrary(
@@ -198,7 +208,9 @@ let package = Package(
       path: "Sources/API/FirebaseCore", swiftSettings: library),
     .target(
       name: "FirebaseFirestore",
-      dependencies: ["Authority", "OfflineSync", "DocumentStore", "ByteStore", "FirebaseCore"] + remote,
+      dependencies: [
+        "FirestoreRemote", "Authority", "OfflineSync", "DocumentStore", "ByteStore", "FirebaseCore",
+      ],
       path: "Sources/API/FirebaseFirestore", swiftSettings: library),
     .target(
       name: "FirebaseStorage",
@@ -351,9 +363,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "HTTPClientTests",
+      dependencies: ["HTTPClient", "URLSessionClient", "ByteStore"], swiftSettings: strict),
+    .testTarget(
       name: "FirestoreRemoteTests",
       dependencies: [
-        "FirestoreRemote", "FirestoreServer", "HTTPTransport", "FirestoreService", "FirestoreWire",
+        "FirestoreRemote", "HTTPClient", "FirestoreServer", "HTTPTransport", "FirestoreService",
+        "FirestoreWire",
         "Authority", "OfflineSync", "DocumentStore", "ByteStore", "Harness", "ServerHarness",
       ],
       swiftSettings: strict),
@@ -375,9 +391,9 @@ let package = Package(
     .testTarget(
       name: "FirebaseFirestoreTests",
       dependencies: [
-        "FirebaseFirestore", "FirebaseCore", "Authority", "DocumentStore", "OfflineSync", "ByteStore",
-        "Harness", "CAllocations",
-      ] + remote,
+        "FirebaseFirestore", "FirebaseCore", "FirestoreRemote", "Authority", "DocumentStore", "OfflineSync",
+        "ByteStore", "Harness", "CAllocations",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "FirebaseStorageTests",
@@ -456,7 +472,8 @@ if let band = Context.environment["DUGOUT_BAND"] {
   let engine = [
     "CLZ4", "CPortableLZ4", "CDigest", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
     "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Authority", "FirestoreWire",
-    "FirestoreService", "FirestoreRemote", "CNGHTTP2", "CSockets", "CTLS", "HTTPTransport", "FirestoreServer",
+    "FirestoreService", "CCurl", "HTTPClient", "URLSessionClient", "FirestoreRemote", "CNGHTTP2", "CSockets",
+    "CTLS", "HTTPTransport", "FirestoreServer",
     "DugoutServer",
     "Harness", "ServerHarness", "CAllocations",
   ]
@@ -472,7 +489,8 @@ if let band = Context.environment["DUGOUT_BAND"] {
       "CDigestTests", "CPortableLZ4Tests", "ByteStoreTests", "DocumentStoreTests", "ObjectStoreTests",
     ],
     "network": engine + [
-      "FirestoreWireTests", "FirestoreServiceTests", "FirestoreRemoteTests", "HTTPTransportTests",
+      "FirestoreWireTests", "FirestoreServiceTests", "HTTPClientTests", "FirestoreRemoteTests",
+      "HTTPTransportTests",
       "FirestoreServerTests",
     ],
     "api": engine + api + [

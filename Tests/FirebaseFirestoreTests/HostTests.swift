@@ -2,15 +2,12 @@
 
 import ByteStore
 import FirebaseCore
+import FirestoreRemote
 import Foundation
 import OfflineSync
 import Testing
 
 @testable import FirebaseFirestore
-
-#if Remote
-import FirestoreRemote
-#endif
 
 @Suite struct HostTests {
   private static func app(_ change: (FirebaseOptions) -> Void = { _ in }) -> FirebaseApp {
@@ -28,7 +25,6 @@ import FirestoreRemote
     #expect(firestore.settings.values.clientRemote(of: firestore) == nil)
   }
 
-  #if Remote
   @Test func anotherHostHasARemoteForTheProjectOfTheApp() {
     let firestore = Firestore.firestore(app: Self.app(), database: "eu")
     firestore.useEmulator(withHost: "localhost", port: 8080)
@@ -79,7 +75,6 @@ import FirestoreRemote
     }
     try await firestore.terminate()
   }
-  #endif
 
   @Test func aReaderHasNoHost() throws {
     let settings = FirestoreSettings()
@@ -106,19 +101,4 @@ import FirestoreRemote
     #expect(said == "FIROptions.projectID must be set to a valid project ID.")
   }
 
-  #if !Remote
-  @Test func aHostNeedsTheTrait() async {
-    let result = await #expect(processExitsWith: .exitCode(42), observing: [\.standardErrorContent]) {
-      ProgrammerError.hook = { message in
-        try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
-        exit(42)
-      }
-      let firestore = Firestore.firestore(app: Self.app())
-      firestore.useEmulator(withHost: "localhost", port: 8080)
-      _ = try await firestore.document("a/b").getDocument()
-    }
-    let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(said.contains("built without its package trait 'Remote'"))
-  }
-  #endif
 }

@@ -3,6 +3,7 @@
 import ByteStore
 import FirestoreRemote
 import FirestoreWire
+import HTTPClient
 import OfflineSync
 
 /// Calls with streams that a test answers.

@@ -4,6 +4,7 @@ import ByteStore
 import DocumentStore
 import FirestoreRemote
 import FirestoreWire
+import HTTPClient
 import Harness
 import OfflineSync
 import Testing

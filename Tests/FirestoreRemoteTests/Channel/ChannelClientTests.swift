@@ -1,5 +1,6 @@
 // The state machine of a session, step by step.
 
+import HTTPClient
 import OfflineSync
 import Testing
 

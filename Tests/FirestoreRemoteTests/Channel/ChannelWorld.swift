@@ -3,6 +3,7 @@
 #if Server
 @testable import FirestoreRemote
 import FirestoreService
+import HTTPClient
 import Harness
 import OfflineSync
 

@@ -2,6 +2,7 @@
 
 import ByteStore
 import FirestoreRemote
+import HTTPClient
 
 /// Passes requests on, and changes the answers of GET.
 struct DisturbedTransport: WebTransport {

@@ -3,6 +3,7 @@
 #if Server
 import ByteStore
 import FirestoreRemote
+import HTTPClient
 import OfflineSync
 import ServerHarness
 import Testing
@@ -15,7 +16,7 @@ import Testing
     _ port: Int, settings: ChannelSettings = ChannelSettings(),
     disturbance: DisturbedTransport.Disturbance? = nil
   ) -> WebChannels {
-    let direct = URLSessionTransport(host: "127.0.0.1:\(port)", isTLS: false)
+    let direct = SystemTransport.make(host: "127.0.0.1:\(port)", isTLS: false)
     let transport: any WebTransport =
       disturbance.map { DisturbedTransport(direct, $0) } ?? direct
     return WebChannels(

@@ -7,8 +7,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [
     // In your own app, use the path of your Dugout checkout.
-    // Without the trait for hosts, which a static program on Linux could not link (docs/decisions/0065).
-    .package(name: "Dugout", path: "../../..", traits: [])
+    .package(name: "Dugout", path: "../../..")
   ],
   targets: [
     .executableTarget(

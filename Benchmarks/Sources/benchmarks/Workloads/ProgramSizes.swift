@@ -96,7 +96,7 @@ private struct BuiltPrograms: Engine {
       import PackageDescription
       let package = Package(
         name: "Sizes", platforms: [.macOS(.v15)],
-        dependencies: [.package(name: "Dugout", path: "\(repository.path)", traits: [])],
+        dependencies: [.package(name: "Dugout", path: "\(repository.path)")],
         targets: [
       \(targets.joined(separator: "\n"))
         ])

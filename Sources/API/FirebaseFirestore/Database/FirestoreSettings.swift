@@ -93,8 +93,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   ///
   /// Any other host makes a `FirestoreRemote` for the project of the app, unless there is a `remote`. Without
   /// `isSSLEnabled`, requests name the user of the app to an emulator. For other credentials, and for Cloud
-  /// Firestore, set a `remote`. The first use traps if the app has no project, or if Dugout was built without
-  /// its package trait `Remote`, which is enabled by default.
+  /// Firestore, set a `remote`. The first use traps if the app has no project.
   public var host: String {
     get { values.host }
     set { guarded.withLock { $0.host = newValue } }

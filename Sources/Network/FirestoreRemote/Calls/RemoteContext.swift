@@ -1,6 +1,7 @@
 // What all calls and streams of a remote share.
 
 package import FirestoreWire
+package import HTTPClient
 package import OfflineSync
 
 /// The connections, the credentials and the database of a remote.

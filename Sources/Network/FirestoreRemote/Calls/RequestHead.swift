@@ -1,6 +1,7 @@
 // The parts of a request that do not depend on its content: target and fields.
 
 package import FirestoreWire
+internal import HTTPClient
 
 /// The database that requests are about, and the app that sends them.
 package struct RequestHead: Sendable, Equatable {

@@ -8,6 +8,7 @@
 // All of that together has a time limit.
 
 internal import FirestoreWire
+internal import HTTPClient
 internal import OfflineSync
 
 /// The reason why a call has no answer.

@@ -13,6 +13,7 @@
 //   - Arrays are taken in order. One that has been here is skipped, and a missing one ends the call.
 //   - The program gets one end, and nothing after it.
 
+internal import HTTPClient
 internal import OfflineSync
 
 /// The state of a session. Events go in, and actions come out.

@@ -1,5 +1,7 @@
 // The events of the client's side of a session, and its actions.
 
+internal import HTTPClient
+
 /// Something that happens to a session. Requests and timers have numbers, which the session chooses.
 enum ClientEvent: Sendable, Equatable {
   /// The program sends a message.

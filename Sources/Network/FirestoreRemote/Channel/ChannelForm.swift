@@ -4,6 +4,8 @@
 //   body   := ["headers=" list "&"] "count=" N "&ofs=" first *("&req" n "___data__=" message)
 //   list   := *(name ":" value CR LF)
 
+internal import HTTPClient
+
 /// Percent-encoded texts.
 enum ChannelForm {
   /// The body of a request with messages, and with header fields if it opens a session.

@@ -1,5 +1,6 @@
 // A call with a stream of messages in both directions, whatever carries it.
 
+package import HTTPClient
 package import OfflineSync
 
 /// Opens calls with streams.

@@ -1,5 +1,6 @@
 // A short answer of HTTP as a whole.
 
+internal import HTTPClient
 internal import OfflineSync
 
 /// Collects an answer. Bytes beyond the limit are dropped.

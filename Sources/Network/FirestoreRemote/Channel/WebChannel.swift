@@ -4,6 +4,7 @@
 // a bounded number of arrays, and the client acknowledges an array after the program has returned from it.
 
 internal import ByteStore
+internal import HTTPClient
 internal import OfflineSync
 
 /// An open call. Usable from any thread. It stays open without a reference to it, until it is closed.

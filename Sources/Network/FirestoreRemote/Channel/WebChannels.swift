@@ -1,6 +1,7 @@
 // Calls over WebChannel.
 
 package import ByteStore
+package import HTTPClient
 package import OfflineSync
 
 /// Opens calls of one database over a transport.

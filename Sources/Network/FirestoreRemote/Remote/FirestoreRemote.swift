@@ -2,6 +2,7 @@
 
 public import DocumentStore
 internal import FirestoreWire
+package import HTTPClient
 public import OfflineSync
 
 /// The remote of a database whose authority is a Firestore somewhere else: a server of Dugout, Google's

@@ -1,4 +1,4 @@
-import FirestoreRemote
+import HTTPClient
 import Testing
 
 @Suite struct WebRequestTests {

@@ -3,6 +3,7 @@
 internal import ByteStore
 internal import Dispatch
 internal import Foundation
+internal import HTTPClient
 
 #if canImport(FoundationNetworking)
 internal import FoundationNetworking

@@ -1,6 +1,7 @@
 // Errors of URLSession.
 
 internal import Foundation
+internal import HTTPClient
 
 #if canImport(FoundationNetworking)
 internal import FoundationNetworking

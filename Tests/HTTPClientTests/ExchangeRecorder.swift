@@ -1,7 +1,7 @@
 // Takes the events of a request, and waits for them.
 
 import ByteStore
-import FirestoreRemote
+import HTTPClient
 
 /// The events of one request. Usable from any thread.
 final class ExchangeRecorder: Sendable {

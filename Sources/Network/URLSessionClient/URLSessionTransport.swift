@@ -12,6 +12,7 @@
 internal import ByteStore
 internal import Dispatch
 internal import Foundation
+package import HTTPClient
 
 #if canImport(FoundationNetworking)
 internal import FoundationNetworking

@@ -1,0 +1,185 @@
+// A request that libcurl performs.
+
+#if !canImport(Darwin)
+internal import ByteStore
+internal import CCurl
+internal import Dispatch
+
+/// One transfer and its handler. `cancel` is usable from any thread, and everything else only on the thread of
+/// the loop.
+@safe final class CurlExchange: WebExchange, @unchecked Sendable {
+  // Why `@unchecked Sendable` is correct: the lock protects the handler, and the loop uses the rest.
+  /// The longest time that is taken for one.
+  private static let silenceMax = 1e9
+
+  let request: WebRequest
+  private let origin: String
+  private let handler: Locked<(@Sendable (WebEvent) -> Void)?>
+  private let cancelled: @Sendable (CurlExchange) -> Void
+  private let silence: UInt64
+  private var transfer: UnsafeMutableRawPointer?
+  private var head = HeadReader()
+  private var lastByte = DispatchTime.now().uptimeNanoseconds
+  private var sentCount: Int64 = 0
+  private var hasDelivered = false
+
+  /// `cancelled` is called from the thread that cancels the exchange.
+  init(
+    _ request: WebRequest, origin: String, _ handler: @escaping @Sendable (WebEvent) -> Void,
+    cancelled: @escaping @Sendable (CurlExchange) -> Void
+  ) {
+    self.request = request
+    self.origin = origin
+    self.handler = Locked(handler)
+    self.cancelled = cancelled
+    let seconds = request.silenceSeconds.isNaN ? 1 : min(max(request.silenceSeconds, 0.001), Self.silenceMax)
+    silence = UInt64(seconds * 1e9)
+  }
+
+  func cancel() {
+    let isFirst = handler.withLock { handler in
+      defer { handler = nil }
+      return handler != nil
+    }
+    if isFirst { cancelled(self) }
+  }
+
+  // MARK: On the thread of the loop
+
+  /// Begins the transfer. Returns the reason if it cannot begin.
+  func start(in group: UnsafeMutableRawPointer) -> WebFailure? {
+    guard request.fields.allSatisfy({ Self.isValid($0.name) && Self.isValid($0.value) }),
+      Self.isValid(request.method), Self.isValid(request.target)
+    else { return WebFailure("A request has an invalid character in a field.", isUnsent: true) }
+    let made = unsafe request.method.withCString { method in
+      unsafe (origin + request.target).withCString { url in
+        unsafe dugout_curl_transfer_create(
+          url, method, Unmanaged.passUnretained(self).toOpaque(), Self.takeHead, Self.takeBody)
+      }
+    }
+    guard let made = unsafe made else { return Self.noMemory }
+    unsafe transfer = unsafe made
+    guard unsafe addParts(to: made), unsafe dugout_curl_transfer_start(group, made) == 0 else {
+      unsafe dugout_curl_transfer_destroy(nil, made)
+      unsafe transfer = nil
+      return Self.noMemory
+    }
+    lastByte = DispatchTime.now().uptimeNanoseconds
+    return nil
+  }
+
+  private static let noMemory = WebFailure("There is no memory for a request.", isUnsent: true)
+
+  /// Other bytes could begin another field, or another request.
+  private static func isValid(_ text: String) -> Bool {
+    text.utf8.allSatisfy { $0 != 0 && $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
+  }
+
+  private func addParts(to transfer: UnsafeMutableRawPointer) -> Bool {
+    var lines = request.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+    // libcurl would say that the body is a form.
+    let hasType = request.fields.contains { $0.name.lowercased() == "content-type" }
+    if request.body != nil, !hasType { lines.append("Content-Type:") }
+    for line in lines {
+      guard unsafe line.withCString({ unsafe dugout_curl_transfer_add_field(transfer, $0) }) == 0 else {
+        return false
+      }
+    }
+    guard let body = request.body else { return true }
+    return unsafe body.withUnsafeBufferPointer { bytes in
+      guard let base = bytes.baseAddress else {
+        var none: UInt8 = 0
+        return unsafe dugout_curl_transfer_set_body(transfer, &none, 0) == 0
+      }
+      return unsafe dugout_curl_transfer_set_body(transfer, base, bytes.count) == 0
+    }
+  }
+
+  private static let takeHead: dugout_curl_receiver = { context, bytes, count in
+    guard let exchange = unsafe exchange(context) else { return 0 }
+    return exchange.takeHead(unsafe array(bytes, count)) ? 1 : 0
+  }
+
+  private static let takeBody: dugout_curl_receiver = { context, bytes, count in
+    guard let exchange = unsafe exchange(context) else { return 0 }
+    exchange.noteByte()
+    exchange.deliver(.bytes(unsafe array(bytes, count)))
+    return 1
+  }
+
+  private static func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
+    unsafe context.map { unsafe Unmanaged<CurlExchange>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private static func array(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> [UInt8] {
+    unsafe Array(UnsafeBufferPointer(start: bytes, count: count))
+  }
+
+  private func takeHead(_ line: [UInt8]) -> Bool {
+    noteByte()
+    guard head.take(line) else { return false }
+    if head.isComplete, !hasDelivered {
+      hasDelivered = true
+      deliver(.head(status: head.status, fields: head.fields))
+    }
+    return true
+  }
+
+  private func noteByte() { lastByte = DispatchTime.now().uptimeNanoseconds }
+
+  private func deliver(_ event: WebEvent) { handler.withLock { $0 }?(event) }
+
+  /// Notes what was sent. Returns the time at which the exchange has been silent for too long.
+  func deadline(at now: UInt64) -> UInt64 {
+    if let transfer = unsafe transfer {
+      let sent = unsafe dugout_curl_transfer_sent(transfer)
+      if sent != sentCount { (sentCount, lastByte) = (sent, now) }
+    }
+    return lastByte.addingReportingOverflow(silence).overflow ? .max : lastByte + silence
+  }
+
+  /// Ends the transfer with a code of libcurl; 0 means that the answer is complete.
+  func complete(code: Int32, in group: UnsafeMutableRawPointer) {
+    var failure: WebFailure?
+    if let transfer = unsafe transfer {
+      if code != 0 {
+        failure = WebFailure(
+          curl: code, unsafe String(cString: dugout_curl_transfer_message(transfer, code)),
+          wasConnected: unsafe dugout_curl_transfer_was_connected(transfer) != 0)
+      }
+      if !head.isComplete, code == 0 || head.isTooLong {
+        // libcurl takes an answer whose head is cut for a complete one.
+        failure = WebFailure(
+          head.isTooLong ? "The head of the answer is too long." : "The head of the answer is cut.")
+      }
+    }
+    unsafe end(failure, in: group)
+  }
+
+  /// Ends the transfer, if it has begun, and delivers the end.
+  func end(_ failure: WebFailure?, in group: UnsafeMutableRawPointer?) {
+    if let begun = unsafe transfer { unsafe dugout_curl_transfer_destroy(group, begun) }
+    unsafe transfer = nil
+    let last = handler.withLock { handler in
+      defer { handler = nil }
+      return handler
+    }
+    last?(.ended(failure))
+  }
+}
+
+extension WebFailure {
+  static let silence = WebFailure("The server has not sent anything for too long.")
+
+  /// Errors of libcurl that come before a request is sent: of addresses, names, connections and certificates.
+  private static let unsentCodes: Set<Int32> = [1, 3, 5, 6, 7, 35, 58, 59, 60, 77, 82, 83, 90, 91]
+  private static let encryptionCodes: Set<Int32> = [
+    35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98,
+  ]
+
+  init(curl code: Int32, _ message: String, wasConnected: Bool) {
+    let text = Self.encryptionCodes.contains(code) ? "TLS has failed: \(message)" : message
+    self.init(text, isUnsent: Self.unsentCodes.contains(code) || !wasConnected)
+  }
+}
+#endif
