@@ -278,14 +278,14 @@ let package = Package(
         "Harness", "ByteStore", "DocumentStore", "FirebaseFirestore", "FirebaseStorage", "FirebaseCore",
         "Ballcap", "Pring", "Authority", "OfflineSync", "ObjectSync", "ObjectStore", "StoreTools",
         "StreamHarness",
-        "LayerHarness", "ServerHarness", "FirestoreWire", "CAllocations",
+        "LayerHarness", "ServerHarness", "FirestoreRemote", "FirestoreWire", "CAllocations",
       ],
       path: "Tests/campaign", swiftSettings: strict),
     .target(
       name: "ServerHarness",
       dependencies: [
-        "FirestoreServer", "HTTPTransport", "FirestoreService", "FirestoreWire", "OfflineSync",
-        "DocumentStore", "ByteStore", "Harness",
+        "FirestoreServer", "FirestoreRemote", "HTTPTransport", "FirestoreService", "FirestoreWire",
+        "Authority", "OfflineSync", "DocumentStore", "ByteStore", "Harness",
       ] + nghttp2,
       path: "Tests/ServerHarness", swiftSettings: strict),
     .target(

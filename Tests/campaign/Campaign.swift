@@ -18,12 +18,15 @@ protocol Campaign: SendableMetatype {
   static var moreOptions: [(option: String, standard: Int)] { get }
   /// Additional options whose value is a text.
   static var textOptions: [String] { get }
+  /// Additional options without a value.
+  static var flags: [String] { get }
   static func run(_ options: CampaignOptions) async throws -> CampaignResult
 }
 
 extension Campaign {
   static var hasTargets: Bool { false }
   static var textOptions: [String] { [] }
+  static var flags: [String] { [] }
   static var moreOptions: [(option: String, standard: Int)] { [] }
 }
 
@@ -50,6 +53,8 @@ struct CampaignOptions {
   var more: [String: Int] = [:]
   /// The texts of additional options that were given.
   var texts: [String: String] = [:]
+  /// The options without a value that were given.
+  var flags: Set<String> = []
 
   /// Prints a text for human readers. With `--json` it prints nothing, so that standard output contains only
   /// the JSON and the last line.
@@ -80,6 +85,9 @@ struct CampaignProgram {
     if words.first == ReaderCampaignReader.word { ReaderCampaignReader.main(Array(words.dropFirst())) }
     if words.first == MemoryWorker.word { MemoryWorker.main(Array(words.dropFirst())) }
     if words.first == CounterWorker.word { await CounterWorker.main(Array(words.dropFirst())) }
+    #if Server
+    if words.first == SyncWorker.word { await SyncWorker.main(Array(words.dropFirst())) }
+    #endif
     guard let name = words.first, let campaign = campaigns.first(where: { $0.name == name }) else {
       complain(help)
       exit(2)
@@ -104,6 +112,7 @@ struct CampaignProgram {
       let more =
         campaign.moreOptions.map { " [\($0.option) N]" }.joined()
         + campaign.textOptions.map { " [\($0) TEXT]" }.joined()
+        + campaign.flags.map { " [\($0)]" }.joined()
       return "  campaign \(campaign.name) \(campaign.amount.option) N|all\(more)   \(campaign.summary)"
     }
     return (["Usage: campaign NAME [--seed S] [--json]"] + rows).joined(separator: "\n")
@@ -137,6 +146,7 @@ struct CampaignProgram {
       case _ where campaign.textOptions.contains(word):
         guard let text = rest.popFirst() else { return nil }
         options.texts[word] = text
+      case _ where campaign.flags.contains(word): options.flags.insert(word)
       default:
         return nil
       }

@@ -36,3 +36,14 @@ final class CampaignProgress {
         ? ", about \(Int(left.rounded(.up))) s left" : ", about \(Int((left / 60).rounded())) min left")
   }
 }
+
+/// The progress of work on several threads.
+final class SharedProgress: @unchecked Sendable {
+  // The conformance is unchecked, because the lock protects the progress.
+  private let lock = NSLock()
+  private let progress: CampaignProgress
+
+  init(_ name: String, of total: Int) { progress = CampaignProgress(name, of: total) }
+
+  @Sendable func note(_ done: Int) { lock.withLock { progress.note(done) } }
+}

@@ -82,6 +82,7 @@ package struct SyncHistory {
     for client in clients { client.driver.abandon() }
     scheduler.play(for: 0)
     scheduler.clear()
+    world.close()
   }
 
   /// A fingerprint of the amount of work, the time and the disk calls.

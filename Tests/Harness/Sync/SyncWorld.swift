@@ -34,6 +34,8 @@ package protocol SyncWorld: AnyObject {
   func restartIfDue() throws
   /// Plays until the condition holds, for this time at most.
   func play(for microseconds: Int64, until isDone: () -> Bool)
+  /// Ends the authority.
+  func close()
 }
 
 /// An authority in this process, in virtual time.
@@ -80,4 +82,6 @@ final class LoopbackSyncWorld: SyncWorld {
   func restartIfDue() {}
 
   func play(for microseconds: Int64, until isDone: () -> Bool) { virtual.play(for: microseconds) }
+
+  func close() {}
 }

@@ -49,6 +49,14 @@ package final class FaultyProxy {
   /// Closes the proxy and all connections through it.
   package func close() {
     listener.close()
+    cutAll()
+  }
+
+  /// A port at which nothing listens.
+  package static let unreachablePort = 1
+
+  /// Cuts all connections. Clients may open others.
+  package func cutAll() {
     for connection in connections.values { connection.cut(.reset) }
     for exchange in exchanges.values { exchange.close() }
     (connections, exchanges) = ([:], [:])

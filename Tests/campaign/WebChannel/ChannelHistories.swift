@@ -15,7 +15,7 @@ enum ChannelHistories: Campaign {
     #if Server
     let history = try options.target.map(Sync.historyNumber)
     let histories = options.amount ?? 20_000
-    let progress = ChannelProgress(of: history == nil ? histories : 1)
+    let progress = SharedProgress(name, of: history == nil ? histories : 1)
     let summary = try await ChannelCampaign.run(
       histories: histories, seed: options.seed, history: history, progress: progress.note)
     let unreached = history == nil && histories >= 500 ? summary.neverReached : []
@@ -28,15 +28,4 @@ enum ChannelHistories: Campaign {
     return CampaignResult(run: 0, failed: 0)
     #endif
   }
-}
-
-/// The progress of histories that run on several threads.
-private final class ChannelProgress: @unchecked Sendable {
-  // The conformance is unchecked, because the lock protects the progress.
-  private let lock = NSLock()
-  private let progress: CampaignProgress
-
-  init(of histories: Int) { progress = CampaignProgress(ChannelHistories.name, of: histories) }
-
-  @Sendable func note(_ done: Int) { lock.withLock { progress.note(done) } }
 }
