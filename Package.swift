@@ -305,8 +305,9 @@ let package = Package(
       name: "Harness",
       dependencies: [
         "ByteStore", "StoreTools", "DocumentStore", "ObjectStore", "OfflineSync", "ObjectSync", "Authority",
-        "FirestoreWire", "FirestoreService", "HTTPTransport", "FirestoreServer", "Libc", "CPortableLZ4",
-        "CAllocations",
+        "FirestoreWire", "FirestoreService", "HTTPClient", "HTTPTransport", "FirestoreServer",
+        "FirestoreRemote", "Libc",
+        "CPortableLZ4", "CAllocations",
         .target(name: "CLZ4", condition: .when(platforms: [.linux])),
       ],
       // The harness compares CPortableLZ4 with liblz4 on Linux, whichever of the two ByteStore uses.

@@ -9,7 +9,10 @@ import Testing
   private func read(_ parts: [[UInt8]], lengthMax: Int = 1000) throws(ChannelFault) -> [String] {
     var reader = PieceReader(lengthMax: lengthMax)
     var pieces: [String] = []
-    for part in parts { pieces += try reader.take(part).map { String(decoding: $0, as: UTF8.self) } }
+    for part in parts {
+      reader.add(part)
+      while let piece = try reader.next() { pieces.append(String(decoding: piece, as: UTF8.self)) }
+    }
     return pieces
   }
 
@@ -33,11 +36,15 @@ import Testing
 
   @Test func aPieceThatIsNotCompleteIsHeld() throws {
     var reader = PieceReader(lengthMax: 100)
-    #expect(try reader.take(Array("1".utf8)) == [])
+    reader.add(Array("1".utf8))
+    #expect(try reader.next() == nil)
     #expect(reader.isWithinPiece)
-    #expect(try reader.take(Array("0\n[12345".utf8)) == [])
+    reader.add(Array("0\n[12345".utf8))
+    #expect(try reader.next() == nil)
     #expect(reader.heldBytes == 6)
-    #expect(try reader.take(Array("678]".utf8)).count == 1)
+    reader.add(Array("678]".utf8))
+    #expect(try reader.next()?.count == 10)
+    #expect(try reader.next() == nil)
     #expect(!reader.isWithinPiece && reader.heldBytes == 0)
   }
 

@@ -19,7 +19,7 @@ package struct FuzzCampaign {
     ManifestTarget.self, FrameTarget.self, SegmentTarget.self, CheckpointTarget.self, EntryTarget.self,
     DirectoryTarget.self, RecordTarget.self, BlobTarget.self, SalvageTarget.self, DocumentsTarget.self,
     LZ4Target.self, WireTarget.self, ServiceTarget.self, HTTPTarget.self, GRPCTarget.self,
-    WebChannelTarget.self,
+    WebChannelTarget.self, ChannelClientTarget.self,
   ]
 
   /// The targets that need libraries of servers.

@@ -137,8 +137,8 @@ struct ChannelClient {
 
   private static func greeting(_ body: [UInt8]) throws(ChannelFault) -> ChannelGreeting {
     var pieces = PieceReader(lengthMax: ChannelSettings.answerBytesMax)
-    guard let piece = try pieces.take(body).first,
-      let array = try ReceivedArray.all(in: piece).first, array.number == 0
+    pieces.add(body)
+    guard let piece = try pieces.next(), let array = try ReceivedArray.all(in: piece).first, array.number == 0
     else { throw .malformed }
     switch array.content {
     case .greeting(let greeting): return greeting
@@ -244,7 +244,8 @@ struct ChannelClient {
 
   private mutating func takePieces(_ bytes: [UInt8]) {
     do throws(ChannelFault) {
-      for piece in try back.pieces.take(bytes) {
+      back.pieces.add(bytes)
+      while let piece = try back.pieces.next() {
         for array in try ReceivedArray.all(in: piece) {
           try take(array)
           guard phase == .open else { return }

@@ -12,7 +12,8 @@ struct ForwardStatus: Equatable {
   /// Reads a whole answer.
   init(_ body: [UInt8]) throws(ChannelFault) {
     var pieces = PieceReader(lengthMax: ChannelSettings.answerBytesMax)
-    guard let piece = try pieces.take(body).first else { throw .malformed }
+    pieces.add(body)
+    guard let piece = try pieces.next() else { throw .malformed }
     var scanner = ValueScanner(piece)
     try scanner.expect("[")
     guard let connected = scanner.number() else { throw .malformed }

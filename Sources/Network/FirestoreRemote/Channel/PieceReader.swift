@@ -8,7 +8,7 @@
 // within a character. A sequence of four bytes is two units, and each shorter one is one unit. The text is
 // JSON, so its last byte is in ASCII, and the piece ends with the byte that completes its length.
 
-/// Joins parts of an answer, and finds the pieces in it. Memory is bounded by the longest piece.
+/// Joins the parts of an answer, and finds the pieces in it. Memory is bounded by the longest piece.
 struct PieceReader {
   private static let digitsMax = 9
 
@@ -18,6 +18,9 @@ struct PieceReader {
   private var digits: [UInt8] = []
   private var units = 0
   private var text: [UInt8] = []
+  /// The part that is read, and how much of it has been read.
+  private var part: [UInt8] = []
+  private var position = 0
 
   init(lengthMax: Int) { self.lengthMax = lengthMax }
 
@@ -26,29 +29,31 @@ struct PieceReader {
   /// The bytes that wait for the end of their piece.
   var heldBytes: Int { text.count + digits.count }
 
-  /// Takes a part, and returns the texts of the pieces that end in it.
-  mutating func take(_ bytes: [UInt8]) throws(ChannelFault) -> [[UInt8]] {
-    var pieces: [[UInt8]] = []
-    var position = 0
-    while position < bytes.count {
+  /// Adds the next part. All pieces of the one before must have been read.
+  mutating func add(_ bytes: [UInt8]) { (part, position) = (bytes, 0) }
+
+  /// The text of the next piece; nil if it does not end in this part.
+  mutating func next() throws(ChannelFault) -> [UInt8]? {
+    while position < part.count {
       guard let length else {
-        try takeLength(bytes[position])
+        try takeLength(part[position])
         position += 1
         continue
       }
       // A byte is one unit at most, except the first one of four.
-      let end = min(bytes.count, position + length - units)
-      units += Self.units(bytes[position..<end])
-      text.append(contentsOf: bytes[position..<end])
+      let end = min(part.count, position + length - units)
+      units += Self.units(part[position..<end])
+      text.append(contentsOf: part[position..<end])
       position = end
       // A unit has three bytes at most.
       guard units <= length, text.count <= 3 * length else { throw .malformed }
       guard units == length else { continue }
       guard let last = text.last, last < 0x80 else { throw .malformed }
-      pieces.append(text)
-      (self.length, units, text) = (nil, 0, [])
+      defer { (self.length, units, text) = (nil, 0, []) }
+      return text
     }
-    return pieces
+    part = []
+    return nil
   }
 
   private mutating func takeLength(_ byte: UInt8) throws(ChannelFault) {
