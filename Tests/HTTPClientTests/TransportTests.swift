@@ -155,6 +155,33 @@ enum TransportKind: CaseIterable {
     }
   }
 
+  @Test(arguments: TransportKind.allCases)
+  func aRequestWithoutAnAnswerIsNotSentAgain(_ kind: TransportKind) throws {
+    let received = Locked<[String]>([])
+    let server = try RawServer { connection in
+      // The connection stays open after an answer, and ends in the place of the second one.
+      for answer in ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", ""] {
+        guard let text = connection.request() else { return }
+        received.withLock { $0.append(text) }
+        connection.write(answer)
+      }
+    }
+    let transport = kind.make(server.port)
+    var failures: [WebFailure?] = []
+    for number in 1...2 {
+      var request = WebRequest("POST", "/\(number)")
+      request.body = Array("body".utf8)
+      // FoundationNetworking sends the head again, and has no body any more.
+      request.silenceSeconds = 1
+      let recorder = ExchangeRecorder()
+      _ = transport.begin(request) { recorder.take($0) }
+      #expect(recorder.waitsForEnd())
+      failures.append(recorder.failure)
+    }
+    #expect(received.withLock { $0.filter { $0.hasPrefix("POST /2") }.count } == 1)
+    #expect(failures[0] == nil && failures[1]?.isUnsent == false)
+  }
+
   @Test(arguments: TransportKind.allCases) func aSilentServerEndsTheRequest(_ kind: TransportKind) throws {
     let end = DispatchSemaphore(value: 0)
     let server = try RawServer { connection in

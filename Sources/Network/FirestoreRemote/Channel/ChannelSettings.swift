@@ -14,7 +14,7 @@ package struct ChannelSettings: Sendable {
   /// The time between arrays of the server, if it does not say another one.
   package var keepAlive: Int64 = 30_000_000
   /// Seconds without a byte after which a request that is not a back channel fails.
-  package var silenceSeconds: Double = 30
+  package var silenceSeconds: Double = 20
   /// Messages in one request.
   package var messagesMax = 500
   /// Bytes of these messages, unless there is only one.
