@@ -36,6 +36,23 @@ struct AggregationTranslationTests {
     #expect(back.query.targetID == request.query.targetID)
   }
 
+  /// Firestore refuses sums over a query that is ordered by name, and all queries are ordered by name at last.
+  @Test func ordersThatTheQueryAddsAreNotSent() throws {
+    let field = StoredFieldPath(unchecked: ["n"])
+    let all = StructuredQuery(.collection(try CollectionPath(["c"])))
+    let ordered = try all.ordered(by: OrderBy(field))
+    #expect(try database.wire(AggregationRequest(all, [.sum(field)])).query.structuredQuery?.orderBy == [])
+    let wire = try database.wire(AggregationRequest(ordered, [.sum(field)])).query.structuredQuery
+    #expect(wire?.orderBy.map(\.field?.fieldPath) == ["n"])
+    // A cursor may have a value for the name.
+    let document = StoredDocument(
+      path: DocumentPath(unchecked: ["c", "a"]), createTime: .init(microseconds: 1)!,
+      updateTime: .init(microseconds: 1)!, fields: StoredMap([(name: "n", value: .integer(1))]))
+    let from = try ordered.starting(.before, document)
+    let cut = try database.wire(AggregationRequest(from, [.sum(field)])).query.structuredQuery
+    #expect(cut?.orderBy.map(\.field?.fieldPath) == ["n", "__name__"])
+  }
+
   @Test func aCountStopsAtItsMaximum() throws {
     let request = try request(#"{"count":{"upTo":"2"}},{"count":{}}"#)
     let result = request.list.result([.integer(5), .integer(5)])

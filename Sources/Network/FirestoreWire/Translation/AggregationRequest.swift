@@ -140,7 +140,12 @@ extension DatabaseName {
   package func wire(
     _ request: AggregationRequest
   ) throws(RemoteError) -> (parent: String, query: Wire.StructuredAggregationQuery) {
-    let (parent, query) = try wire(QueryRequest(request.query))
+    var (parent, query) = try wire(QueryRequest(request.query))
+    // Firestore has no index for orders that the query adds, and an aggregate depends on them only if a cursor
+    // has values of them.
+    let run = request.query.executableForm
+    let cursors = [run.start, run.end].map { $0?.values.count ?? 0 }
+    query.orderBy = Array(query.orderBy.prefix(max(run.explicitOrders.count, cursors.max() ?? 0)))
     var wire = Wire.StructuredAggregationQuery()
     wire.structuredQuery = query
     wire.aggregations = request.list.aggregates.indices.map { index in
