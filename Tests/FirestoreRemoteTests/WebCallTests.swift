@@ -32,6 +32,9 @@ import Testing
     let set = Mutation.set(.init("rooms/a"), StoredMap([(name: "n", value: .integer(1))]))
     peer.remote.commit([set], as: user) { answers.add($0) }
     peer.play()
+    // A server that registers no runs gets the commit by REST.
+    peer.channels.all.last?.deliver(#"{"streamId": "1", "streamToken": "AQ=="}"#)
+    peer.play()
     return answers
   }
 
@@ -213,7 +216,7 @@ import Testing
     (503, "UNAVAILABLE", .deadlineExceeded), (500, "INTERNAL", .deadlineExceeded),
     (504, "DEADLINE_EXCEEDED", .deadlineExceeded),
   ])
-  func aRefusedCommitIsToldApartFromOneOfUnknownOutcome(
+  func aRefusalHasItsOwnCodeAndNotTheOneOfAnUnknownOutcome(
     status: Int, name: String, code: RemoteError.Code
   ) {
     let peer = ScriptedRemote()

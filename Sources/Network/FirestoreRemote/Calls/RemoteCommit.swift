@@ -5,7 +5,7 @@ internal import FirestoreWire
 internal import OfflineSync
 
 extension RemoteContext {
-  /// Commits writes once. If the answer is lost, the outcome is unknown, because the server would apply the
+  /// Commits writes with one request. If the answer is lost, the outcome is unknown, because the server would apply the
   /// writes again.
   func commit(
     _ mutations: [Mutation], as user: String?,
@@ -38,7 +38,7 @@ extension RemoteContext {
 
 extension RemoteError {
   /// The error for a commit that was not sent. Its code must not be the one of an unknown outcome.
-  fileprivate var unsent: RemoteError {
+  var unsent: RemoteError {
     code == .deadlineExceeded ? RemoteError(.unavailable, message) : self
   }
 }

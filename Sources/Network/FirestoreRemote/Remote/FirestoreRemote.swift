@@ -25,6 +25,7 @@ public import OfflineSync
 /// Usable from any thread, and for several databases.
 public final class FirestoreRemote: Remote {
   private let context: RemoteContext
+  private let runs = CommitRuns()
 
   /// Creates a remote. No connection is made before the first request.
   public convenience init(_ options: FirestoreRemoteOptions) {
@@ -88,7 +89,10 @@ public final class FirestoreRemote: Remote {
     _ mutations: [Mutation], as user: String?,
     _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
   ) {
-    context.scheduler.run { [context] in context.commit(mutations, as: user, answer) }
+    context.scheduler.run { [context, runs] in
+      guard runs.registers != false else { return context.commit(mutations, as: user, answer) }
+      CommitOnce(context, runs, committing: mutations, as: user, answer: answer).start()
+    }
   }
 
   public func aggregate(

@@ -1,0 +1,62 @@
+// The runs under which a remote commits outside the queue.
+//
+//   - The remote is a queue of its own, with one run for each user. Each commit is a batch.
+//   - A server of Dugout registers the run when a write stream opens, and applies each batch once. A commit
+//     whose answer was lost is therefore sent again.
+//   - It is found out with the first commit whether the server is one of Dugout.
+
+internal import DocumentStore
+internal import OfflineSync
+
+/// It is only accessed on the scheduler of its remote.
+final class CommitRuns: @unchecked Sendable {
+  // The conformance is unchecked, because all work runs on the serial scheduler.
+  private struct Run {
+    let id = RunID(.random(in: 0...UInt64.max))
+    var token: [UInt8] = []
+    var last: Int64 = 0
+    /// The batches without an answer.
+    var open: Set<Int64> = []
+  }
+
+  private let queue = "commits-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
+  private var runs: [String?: Run] = [:]
+  /// Whether the server registers runs; nil if that is not known yet.
+  var registers: Bool?
+
+  /// Adds a batch to the run of a user.
+  func add(_ mutations: [Mutation], of user: String?) -> RemoteWrite {
+    var run = runs[user, default: Run()]
+    run.last += 1
+    run.open.insert(run.last)
+    runs[user] = run
+    return RemoteWrite(
+      id: WriteID(queue: queue, run: run.id, batch: BatchID(run.last)), mutations: mutations,
+      firstOpen: BatchID(1))
+  }
+
+  /// Removes a batch, which will not be sent again.
+  func remove(_ write: RemoteWrite, of user: String?) { runs[user]?.open.remove(write.id.batch.value) }
+
+  func registration(of user: String?) -> RunRegistration {
+    let run = runs[user, default: Run()]
+    runs[user] = run
+    return RunRegistration(queue: queue, run: run.id, token: run.token)
+  }
+
+  /// Keeps the token of the run of a user. Returns false if there is none.
+  func take(_ tokens: [RunID: [UInt8]], of user: String?) -> Bool {
+    guard let run = runs[user], let token = tokens[run.id] else { return false }
+    runs[user]?.token = token
+    return true
+  }
+
+  /// The batch as it is sent now.
+  func sent(_ write: RemoteWrite, of user: String?) -> RemoteWrite {
+    guard let run = runs[user] else { return write }
+    var write = write
+    write.firstOpen = BatchID(run.open.min() ?? write.id.batch.value)
+    if write.registration.isEmpty { write.registration = run.token }
+    return write
+  }
+}
