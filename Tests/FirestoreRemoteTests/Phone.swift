@@ -3,6 +3,7 @@
 import ByteStore
 import DocumentStore
 import FirestoreRemote
+import Foundation
 import OfflineSync
 
 final class Phone: Sendable {
@@ -16,9 +17,7 @@ final class Phone: Sendable {
     _ port: Int, user: String? = nil, listeningTo collection: String = "rooms",
     _ change: (inout FirestoreRemoteOptions) -> Void = { _ in }
   ) throws {
-    var options = FirestoreRemoteOptions(project: "demo-channel")
-    options.host = "127.0.0.1:\(port)"
-    options.isSSLEnabled = false
+    var options = Self.options("127.0.0.1:\(port)")
     change(&options)
     remote = FirestoreRemote(options)
     driver = try DocumentStore.openInMemory().attach(remote, user: user)
@@ -30,6 +29,13 @@ final class Phone: Sendable {
       }
       snapshots.wakeAll()
     }
+  }
+
+  static func options(_ host: String) -> FirestoreRemoteOptions {
+    var options = FirestoreRemoteOptions(project: "demo-channel")
+    options.host = host
+    options.isSSLEnabled = false
+    return options
   }
 
   func stop() { driver.stop() }
@@ -77,4 +83,21 @@ final class PhoneWait: Sendable {
 
   /// Waits for the server's answer; nil if the write was accepted.
   func error() -> OfflineSyncError? { result.withLock(when: { $0 != nil }) { $0 ?? nil } }
+}
+
+/// Begins a call, and waits for its answer.
+func answer<Value: Sendable>(_ begin: (@escaping @Sendable (Value) -> Void) -> Void) -> Value {
+  let result = Locked<Value?>(nil)
+  begin { value in
+    result.withLock { $0 = value }
+    result.wakeAll()
+  }
+  return result.withLock(when: { $0 != nil }) { $0! }
+}
+
+/// Runs a test that waits on a thread of its own.
+func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
+  try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
+    Thread.detachNewThread { ended.resume(with: Result(catching: body)) }
+  }
 }

@@ -3,7 +3,6 @@
 import ByteStore
 import DocumentStore
 import FirestoreRemote
-import Foundation
 import Harness
 import OfflineSync
 import ServerHarness
@@ -97,10 +96,7 @@ import Testing
 
   @Test func callsAreAnswered() async throws {
     try await ServedStore.with { served in
-      var options = FirestoreRemoteOptions(project: "demo-channel")
-      options.host = "127.0.0.1:\(served.port)"
-      options.isSSLEnabled = false
-      let remote = FirestoreRemote(options)
+      let remote = FirestoreRemote(Phone.options("127.0.0.1:\(served.port)"))
       let path = DocumentPath("rooms/a/lines/b c:d")
       let set = Mutation.set(path, StoredMap([(name: "n", value: .integer(2))]), precondition: .exists(false))
       let version: Result<SnapshotVersion, RemoteError> = answer { remote.commit([set], as: nil, $0) }
@@ -120,23 +116,6 @@ import Testing
       }
       #expect(try values.get() == [.integer(1), .integer(2)])
     }
-  }
-
-  /// Runs a test that waits on a thread of its own.
-  private func onThread(_ body: @escaping @Sendable () throws -> Void) async throws {
-    try await withCheckedThrowingContinuation { (ended: CheckedContinuation<Void, any Error>) in
-      Thread.detachNewThread { ended.resume(with: Result(catching: body)) }
-    }
-  }
-
-  /// Begins a call, and waits for its answer.
-  private func answer<Value: Sendable>(_ begin: (@escaping @Sendable (Value) -> Void) -> Void) -> Value {
-    let result = Locked<Value?>(nil)
-    begin { value in
-      result.withLock { $0 = value }
-      result.wakeAll()
-    }
-    return result.withLock(when: { $0 != nil }) { $0! }
   }
 }
 #endif
