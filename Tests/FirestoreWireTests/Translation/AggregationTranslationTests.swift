@@ -36,7 +36,8 @@ struct AggregationTranslationTests {
     #expect(back.query.targetID == request.query.targetID)
   }
 
-  /// Firestore refuses sums over a query that is ordered by name, and all queries are ordered by name at last.
+  /// Firestore refuses sums over a query that is ordered by name, and all queries are ordered by name at
+  /// last.
   @Test func ordersThatTheQueryAddsAreNotSent() throws {
     let field = StoredFieldPath(unchecked: ["n"])
     let all = StructuredQuery(.collection(try CollectionPath(["c"])))

@@ -5,8 +5,8 @@ internal import FirestoreWire
 internal import OfflineSync
 
 extension RemoteContext {
-  /// Commits writes with one request. If the answer is lost, the outcome is unknown, because the server would apply the
-  /// writes again.
+  /// Commits writes with one request. If the answer is lost, the outcome is unknown, because the server would
+  /// apply the writes again.
   func commit(
     _ mutations: [Mutation], as user: String?,
     _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
