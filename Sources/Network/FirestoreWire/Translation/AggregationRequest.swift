@@ -141,8 +141,8 @@ extension DatabaseName {
     _ request: AggregationRequest
   ) throws(RemoteError) -> (parent: String, query: Wire.StructuredAggregationQuery) {
     var (parent, query) = try wire(QueryRequest(request.query))
-    // Firestore has no index for orders that the query adds. An aggregate depends on them only if a cursor has
-    // values of them.
+    // Firestore has no index for orders that the query adds. An aggregate depends on them only if a cursor
+    // has values of them.
     let run = request.query.executableForm
     let cursors = [run.start, run.end].map { $0?.values.count ?? 0 }
     query.orderBy = Array(query.orderBy.prefix(max(run.explicitOrders.count, cursors.max() ?? 0)))
