@@ -2,7 +2,8 @@
 //
 //   1. Wait until a descriptor is ready, a timer is due, or a block was added.
 //   2. Pass each event to its connection.
-//   3. Run the blocks that were added, and the timers that are due.
+//   3. Run the blocks that were added, and the timers that are due. Blocks that take long leave the rest to the
+//      next turn, so that connections with short requests do not wait for all of them.
 //   4. Let the connections that have output send it: all answers of a turn leave in one call of the system.
 
 internal import ByteStore
@@ -23,14 +24,16 @@ protocol EventReceiver: AnyObject {
 }
 
 package final class EventLoop: LoopExecutor, @unchecked Sendable {
-  // Why `@unchecked Sendable` is correct: `receivers`, `timers` and `turnReceivers` are only used on the
-  // thread of the loop. Everything else protects itself.
+  // Why `@unchecked Sendable` is correct: `receivers`, `timers`, `turnReceivers` and `blocks` are only used on
+  // the thread of the loop. Everything else protects itself.
   private struct Mailbox {
     var blocks: [@Sendable () -> Void] = []
     var isStopping = false
   }
 
   private static let tickNanoseconds: UInt64 = 1_000_000_000
+  /// The time for the blocks of one turn. At least one runs.
+  private static let blockNanoseconds: UInt64 = 500_000
 
   let sockets: any SocketSystem
   let clock: MonotonicClock
@@ -41,6 +44,9 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
 
   private var receivers: [UInt64: any EventReceiver] = [:]
   private var turnReceivers: [any EventReceiver] = []
+  /// Blocks that were taken from the mailbox, from `nextBlock` on still to be run.
+  private var blocks: [@Sendable () -> Void] = []
+  private var nextBlock = 0
   private var timers = TimerHeap()
   /// The time of the next tick. Nil before the first turn.
   private var nextTick: UInt64?
@@ -157,16 +163,27 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
   private func finishTurns() {
     for number in receivers.keys.sorted() { receivers[number]?.stop() }
     _ = runBlocks()
+    while nextBlock < blocks.count { _ = runBlocks() }
   }
 
-  /// Runs the blocks that were added, and returns whether the loop is stopping.
+  /// Runs blocks in the order in which they were added, and returns whether the loop is stopping.
   private func runBlocks() -> Bool {
-    let (blocks, isStopping) = mailbox.withLock { mailbox in
-      let blocks = mailbox.blocks
-      if !blocks.isEmpty { mailbox.blocks = [] }
-      return (blocks, mailbox.isStopping)
+    let isStopping = mailbox.withLock { mailbox in
+      if nextBlock == blocks.count, !mailbox.blocks.isEmpty {
+        (blocks, nextBlock) = (mailbox.blocks, 0)
+        mailbox.blocks = []
+      }
+      return mailbox.isStopping
     }
-    for block in blocks { block() }
+    guard nextBlock < blocks.count else { return isStopping }
+    let end = clock.exact() + Self.blockNanoseconds
+    repeat {
+      let block = blocks[nextBlock]
+      nextBlock += 1
+      block()
+    } while nextBlock < blocks.count && clock.exact() < end
+    // What the blocks refer to is released.
+    if nextBlock == blocks.count { (blocks, nextBlock) = ([], 0) }
     return isStopping
   }
 
@@ -180,7 +197,9 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
 
   /// The time that the next turn waits for events.
   package var waitMilliseconds: Int32 {
-    guard mailbox.withLock({ $0.blocks.isEmpty && !$0.isStopping }) else { return 0 }
+    guard nextBlock == blocks.count, mailbox.withLock({ $0.blocks.isEmpty && !$0.isStopping }) else {
+      return 0
+    }
     let now = clock.now()
     let time = min(nextTick ?? 0, timers.earliest ?? .max)
     guard time > now else { return 0 }
@@ -204,7 +223,8 @@ private final class HeapTimer: LoopTimer, @unchecked Sendable {
 /// Memory for the bytes that a loop reads from its sockets.
 @safe
 final class ReadBuffer {
-  static let byteCount = 64 * 1024
+  /// A connection with many small requests occupies its loop for as long as these bytes take, and others wait.
+  static let byteCount = 16 * 1024
 
   let bytes: UnsafeMutableRawBufferPointer
 

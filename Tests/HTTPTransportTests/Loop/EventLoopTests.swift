@@ -1,0 +1,58 @@
+#if Server
+import ByteStore
+import Foundation
+import Testing
+
+@testable import HTTPTransport
+
+@Suite struct EventLoopTests {
+  /// Notes that its descriptor is ready, which it always is.
+  private final class Reader: EventReceiver {
+    private let note: () -> Void
+
+    init(_ note: @escaping () -> Void) { self.note = note }
+
+    func ready(canRead: Bool, canWrite: Bool, hasFailed: Bool) { note() }
+    func turnEnded() {}
+    func tick(now: UInt64) {}
+    func stop() {}
+  }
+
+  @Test func blocksThatTakeLongDoNotDelayConnections() throws {
+    let loop = try EventLoop(SystemSockets())
+    var descriptors: [Int32] = [0, 0]
+    #expect(pipe(&descriptors) == 0)
+    defer { for descriptor in descriptors { close(descriptor) } }
+    #expect(write(descriptors[1], "x", 1) == 1)
+    let order = Locked<[String]>([])
+    let reader = Reader { order.withLock { $0.append("connection") } }
+    #expect(loop.add(reader, descriptors[0], number: 1, reads: true, writes: false))
+    for number in 1...3 {
+      loop.execute {
+        order.withLock { $0.append("block \(number)") }
+        let end = DispatchTime.now() + .milliseconds(2)
+        while DispatchTime.now() < end {}
+      }
+    }
+    loop.execute { order.withLock { $0.append("last") } }
+    for _ in 0..<4 { #expect(loop.runTurn()) }
+    let expected = (1...3).flatMap { ["connection", "block \($0)"] } + ["connection", "last"]
+    #expect(order.withLock { $0 } == expected)
+  }
+
+  @Test func theEndOfALoopRunsAllBlocks() throws {
+    let loop = try EventLoop(SystemSockets())
+    let count = Locked(0)
+    for _ in 0..<3 {
+      loop.execute {
+        count.withLock { $0 += 1 }
+        let end = DispatchTime.now() + .milliseconds(1)
+        while DispatchTime.now() < end {}
+      }
+    }
+    #expect(loop.runTurn())
+    loop.runEnd()
+    #expect(count.withLock { $0 } == 3)
+  }
+}
+#endif
