@@ -198,6 +198,7 @@ enum TransportKind: CaseIterable {
     #expect(recorder.failure?.message == "The server has not sent anything for too long.")
     #expect(recorder.body == Array("abc".utf8))
     end.signal()
+    withExtendedLifetime(server) {}
   }
 
   @Test(arguments: TransportKind.allCases) func aHostThatCannotBeReachedHasNoEffect(_ kind: TransportKind)
@@ -347,6 +348,25 @@ enum TransportKind: CaseIterable {
     #expect(try exchange(answer, by: .curl).failure == nil)
   }
 
+  /// FoundationNetworking ends the process for each of these.
+  @Test(arguments: [
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nTrailer: x\r\nOther: y\r\n\r\n",
+    "HTTP/1.1 200 OK\r\na\0b: c\r\n\r\nabc", "HTTP/1.1 200 OK\r\n\0: c\r\n\r\nabc",
+    "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nabc",
+    "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775806\r\n\r\nabc",
+    "HTTP/1.1 302 Found\r\nLocation: http://a%00b/\r\n\r\n", "HTTP/1.1 302 F\r\nLocation: //%5B::1/\r\n\r\n",
+    "HTTP/1.1 302 Found\r\nLocation: http://%2F%25:80/\r\n\r\nabc",
+  ])
+  func anAnswerCannotEndTheProcess(answer: String) throws {
+    let recorder = try exchange(answer, by: .curl)
+    #expect(recorder.all.filter { if case .ended = $0 { true } else { false } }.count == 1)
+    if answer.contains("Trailer") {
+      #expect(recorder.body == Array("abc".utf8))
+      #expect(recorder.failure == nil)
+      #expect(recorder.fields["trailer"] == nil)
+    }
+  }
+
   @Test func aTransportThatIsReleasedEndsItsRequests() throws {
     let end = DispatchSemaphore(value: 0)
     let server = try RawServer { connection in
@@ -360,6 +380,7 @@ enum TransportKind: CaseIterable {
     #expect(recorder.waitsForEnd())
     #expect(recorder.failure != nil)
     end.signal()
+    withExtendedLifetime(server) {}
   }
 
   /// A server may have done what a request says although its connection ends without an answer.
