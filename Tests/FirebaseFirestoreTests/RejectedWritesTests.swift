@@ -105,6 +105,74 @@ import Testing
     try await firestore.terminate()
   }
 
+  @Test func theWritesOfARejectedBatchCanBeShownAndMadeAgain() async throws {
+    let firestore = client()
+    let batch = firestore.batch()
+    let room = firestore.document("rooms/secret")
+    let friend = firestore.document("rooms/friend")
+    try authority.commit([.set(DocumentPath(["rooms", "friend"]), StoredMap())])
+    batch.setData(["n": 1, "in": ["friend": friend], "at": FieldValue.serverTimestamp()], forDocument: room)
+    batch.updateData(
+      ["n": FieldValue.increment(2.0), "in.a": "b", "old": FieldValue.delete()], forDocument: friend)
+    batch.setData(["tags": FieldValue.arrayUnion(["x"])], forDocument: friend, merge: true)
+    batch.deleteDocument(firestore.document("rooms/gone"))
+    let events = Events<RejectedWrite>()
+    firestore.addRejectedWritesListener(events.add)
+    try await batch.commit()
+    let rejected = try #require(await events.next)
+    #expect(rejected.isComplete && rejected.documents.map(\.kind) == [.set, .update, .merge, .delete])
+    #expect(
+      rejected.documents.map(\.path) == ["rooms/secret", "rooms/friend", "rooms/friend", "rooms/gone"])
+    let data = rejected.documents.map(\.data)
+    #expect(data[0]["n"] as? Int == 1 && data[0]["at"] as? FieldValue == .serverTimestamp())
+    #expect((data[0]["in"] as? [String: Any])?["friend"] as? DocumentReference == friend)
+    #expect(data[1]["n"] as? FieldValue == .increment(2.0) && data[1]["in.a"] as? String == "b")
+    #expect(data[1]["old"] as? FieldValue == .delete() && data[1].count == 3)
+    #expect(data[2]["tags"] as? FieldValue == .arrayUnion(["x"]) && data[3].isEmpty)
+
+    remote.setRules(LoopbackRules())
+    try await firestore.batch().addWrites(of: rejected).commit()
+    try await firestore.waitForPendingWrites()
+    #expect(try authority.document(at: DocumentPath(["rooms", "secret"]))?.fields["n"] == .integer(1))
+    let stored = try #require(try authority.document(at: DocumentPath(["rooms", "friend"]))).fields
+    #expect(stored["n"] == .double(2) && stored["tags"] == .array([.string("x")]))
+    try await firestore.terminate()
+  }
+
+  /// The program ends while the callback runs, or before the loop asks for the next element.
+  @Test(arguments: [false, true])
+  func aRejectionIsReportedAgainUnlessItWasSeenBeforeTheEnd(byALoop isLoop: Bool) async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "dugout-test-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var firestore = try Firestore.open(at: folder, settings: settings)
+    try await write("secret1", "secret2", to: firestore)
+    try await firestore.waitForPendingWrites()
+    if isLoop {
+      var iterator = firestore.rejectedWrites.makeAsyncIterator()
+      #expect(try await iterator.next()?.write.paths == ["rooms/secret1"])
+      #expect(try await iterator.next()?.write.paths == ["rooms/secret2"])
+    } else {
+      let registration = Locked<(any ListenerRegistration)?>(nil)
+      let (calls, call) = AsyncStream.makeStream(of: Void.self)
+      let added = firestore.addRejectedWritesListener { _, _ in
+        registration.withLock { $0 }?.remove()
+        call.yield()
+      }
+      registration.withLock { $0 = added }
+      for await _ in calls { break }
+      try await waitForCallbacks(of: firestore)
+    }
+    try await firestore.terminate()
+
+    firestore = try Firestore.open(at: folder, settings: settings)
+    _ = listen(to: firestore, as: "second")
+    try await write("secret3", to: firestore)
+    try await waitForCallbacks(of: firestore)
+    #expect(log.lines == ["second: rooms/secret2", "second: rooms/secret3"])
+    try await firestore.terminate()
+  }
+
   @Test func everyListenerIsNotifiedUntilItsRemovalEvenFromItsOwnCallback() async throws {
     let firestore = client()
     let registration = Locked<(any ListenerRegistration)?>(nil)

@@ -18,13 +18,19 @@ package final class LoopbackWorld {
 
   deinit { scheduler.clear() }
 
+  /// Options of a store whose background jobs run only when a test runs them.
+  package static var manual: DocumentStore.Options {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    return options
+  }
+
   /// Opens a client on a disk, which may already contain the client's state.
   package func client(
     on disk: SimulatedDisk, _ durability: StoreDurability = .synced, user: String? = nil,
     _ change: (inout SyncEngine.Options) -> Void = { _ in }
   ) throws -> SyncDriver {
-    var options = DocumentStore.Options()
-    options.maintenance = .manual
+    var options = Self.manual
     options.durability = durability
     let store = try DocumentStore.open("/client", options: options, platform: disk.platform(seed: 1))
     let local = try LocalStore(store, user: user, collector: .lru, client: "client")

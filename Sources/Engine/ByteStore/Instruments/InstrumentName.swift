@@ -63,6 +63,8 @@ extension InstrumentName {
   public static let syncDisconnected = InstrumentName("sync.disconnected")
   /// The remote rejected a write. Fields: `code`, `error`, `documents`.
   public static let syncWriteRejected = InstrumentName("sync.write.rejected")
+  /// Rejections that the app has not seen were dropped, because too many were kept. Fields: `rejections`.
+  public static let syncRejectionDropped = InstrumentName("sync.rejection.dropped")
   /// A backup began. Fields: `target`.
   public static let backupStarted = InstrumentName("backup.started")
   /// A backup has written or verified some bytes. Fields: `step`, `bytes`, `total`.
@@ -77,8 +79,7 @@ extension InstrumentName {
     databaseOpened, recoveryDropped, databaseClosed, walRotated, flushStarted, flushFinished, flushFailed,
     compactionFinished, commitSlow, querySlow, writeFailed, diskFull, diskRecovered, storePoisoned,
     refreshFailed, refreshRecovered, listenerAdded, listenerRemoved, syncConnected, syncDisconnected,
-    syncWriteRejected, backupStarted,
-    backupProgress, backupFinished, backupFailed,
+    syncWriteRejected, syncRejectionDropped, backupStarted, backupProgress, backupFinished, backupFailed,
   ]
 }
 

@@ -12,6 +12,7 @@
 //     s: true if the batch was created while the write stream was open, and may have been sent at once
 //   - `__queue__/<user>:<id>/__parts__/<n>`: b: a part of a batch's bytes. The part is ignored if the batch
 //     is missing
+//   - `__rejections__/<user>:<id>`: a rejected batch that the app has not seen yet (Rejection.swift)
 //   - `__bases__/<user>:<path>`: the version on which pending writes are based, if the remote has a newer
 //     version and a resolver is set. The fields are those of `__remote__`
 //   - `__targets__/<id>`: q: text, s: sequence, v: version, l: limboFreeVersion, r: resumeToken, t: readTime
@@ -43,6 +44,7 @@ enum CacheKeys {
   static let targets = CollectionPath(unchecked: ["__targets__"])
   static let registrations = CollectionPath(unchecked: ["__registrations__"])
   static let orphans = CollectionPath(unchecked: ["__orphans__"])
+  static let rejections = CollectionPath(unchecked: ["__rejections__"])
 
   static func remote(_ path: DocumentPath) -> DocumentPath {
     DocumentPath(unchecked: ["__remote__", escaped(path)])
@@ -57,6 +59,10 @@ enum CacheKeys {
   }
 
   static func batch(_ name: String) -> DocumentPath { DocumentPath(unchecked: ["__queue__", name]) }
+
+  static func rejection(_ id: BatchID, of user: String?) -> DocumentPath {
+    DocumentPath(unchecked: ["__rejections__", "\(queueName(user)):\(id)"])
+  }
 
   static func registration(_ run: RunID, of user: String?) -> DocumentPath {
     DocumentPath(unchecked: ["__registrations__", "\(queueName(user)):\(run)"])
@@ -95,7 +101,8 @@ enum CacheKeys {
   /// Returns nil if the text is not the name of a queue.
   static func user(queueName: String) -> String?? {
     if queueName == "-" { return .some(nil) }
-    return queueName.hasPrefix("=") ? EscapedName.decode(String(queueName.dropFirst())) : nil
+    guard queueName.hasPrefix("=") else { return nil }
+    return .some(EscapedName.decode(String(queueName.dropFirst())))
   }
 
   static func escaped(_ path: DocumentPath) -> String { EscapedName.encode(path.description) }

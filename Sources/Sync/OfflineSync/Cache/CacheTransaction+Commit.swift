@@ -10,7 +10,8 @@
 //   1. entries that protect documents from eviction, and the bases of pending writes
 //   2. documents, each together with its `__remote__` entry
 //   3. removals of entries that protect documents
-//   4. batches that changed, then batches that were removed, and then the bases of removed batches
+//   4. batches that changed and rejections, then batches that were removed, and then the bases of removed
+// batches
 //   5. targets, with their versions and resume tokens
 //   6. tokens and counters
 //
@@ -97,6 +98,7 @@ extension CacheTransaction {
     case CacheKeys.bases.segments[0]: isPut(path) ? .keeping : .forgotten
     case CacheKeys.orphans.segments[0]: isPut(path) ? .keeping : .leaving
     case CacheKeys.queue.segments[0]: isPut(CacheKeys.batch(path.segments[1])) ? .queued : .answered
+    case CacheKeys.rejections.segments[0]: isPut(path) ? .queued : .numbers
     case CacheKeys.targets.segments[0]:
       path.segments.count == 2 ? .targets : isPut(path) ? .keeping : .leaving
     default: .numbers

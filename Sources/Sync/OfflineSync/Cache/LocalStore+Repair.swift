@@ -5,7 +5,8 @@
 //     the step, and both versions are valid
 //   - targets: the resume state of all targets that the step changes is cleared, so that the remote sends
 //     these targets in full
-//   - batches: parts without their batch are removed, and so are bases without pending writes
+//   - batches: parts without their batch are removed, and so are bases without pending writes and rejections
+//     of pending writes
 //
 // The repair is an ordinary step, which a crash may interrupt as well.
 
@@ -34,6 +35,7 @@ extension LocalStore {
         transaction.remove(CacheKeys.base(path, of: user))
       }
     }
+    removeUnfinishedRejections(&transaction)
     transaction.remove(CacheKeys.unfinished)
     try finish(&transaction)
   }

@@ -125,12 +125,15 @@ extension LocalStore {
       batch, &transaction, durability: .buffered, answer: Acceptance(version: version, results: results))
   }
 
-  /// Removes a batch that will never take effect. The removal is durable when this returns, unless the
-  /// store has a lower durability, because a batch must not reappear after its rejection was reported.
-  /// Returns the affected documents' local views.
-  package func reject(_ id: BatchID) throws(DocumentStoreError) -> [SyncedDocument] {
+  /// Removes a batch that will never take effect, and keeps its rejection until the app has seen it. The
+  /// removal is durable when this returns, unless the store has a lower durability, because a batch must not
+  /// reappear after its rejection was reported. Returns the affected documents' local views.
+  package func reject(
+    _ id: BatchID, keeping rejection: Rejection? = nil
+  ) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let batch = queue[id] else { return [] }
     var transaction = begin()
+    if let rejection { keep(rejection, &transaction) }
     return try remove(batch, &transaction, durability: nil, answer: nil)
   }
 

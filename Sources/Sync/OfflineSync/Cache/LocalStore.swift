@@ -43,6 +43,11 @@ package final class LocalStore {
   /// The number of runs that the handshake of a write stream names.
   package var registrationsMax = 1000
   /// The registrations of the runs of each user's queue.
+  /// The rejections of each user that the app has not seen yet.
+  var rejections: [String?: KeptRejections] = [:]
+  package var rejectionLimits = RejectionLimits()
+  /// The number of rejections that this run dropped because of the limits.
+  package internal(set) var droppedRejectionCount = 0
   var runTokens: [String?: [RunID: RunTokens]] = [:]
   var targets: [TargetID: StoredTarget] = [:]
   var idsByText: [String: TargetID] = [:]
@@ -156,6 +161,7 @@ package final class LocalStore {
       target.version = SnapshotVersion(microseconds: stored.integer("v"))
       target.limboFreeVersion = SnapshotVersion(microseconds: stored.integer("l"))
       target.resumeToken = stored.bytes("r")
+      try loadRejections()
       target.readTime = SnapshotVersion(microseconds: stored.integer("t"))
       targets[target.id] = target
       idsByText[target.text] = target.id

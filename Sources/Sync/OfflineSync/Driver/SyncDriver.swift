@@ -45,11 +45,7 @@ package final class SyncDriver: @unchecked Sendable {
   private var queueListeners: [ListenerID: QueueHandler] = [:]
   /// The progress that queue listeners were last notified of.
   private var lastNotifiedProgress: QueueProgress?
-  private var rejectionListeners: [ListenerID: RejectionHandler] = [:]
-  /// Rejections that occurred while no listener was registered. The first listener to register receives them.
-  /// The remote may answer writes of an earlier run as soon as the store is open.
-  private var missedRejections: [Rejection] = []
-  private static let missedRejectionsMax = 100
+  private var rejectionListeners: [ListenerID: RejectionListener] = [:]
   private var writes: [CallID: Completion] = [:]
   private var waits: [CallID: Completion] = [:]
   private var lastNumber = 0
@@ -248,14 +244,14 @@ package final class SyncDriver: @unchecked Sendable {
     for (_, handler) in queueListeners.sorted(by: { $0.key < $1.key }) { handler(.success(progress)) }
   }
 
-  /// Calls the handler for each rejected write of the current user from now on, and for the latest
-  /// rejections that occurred without a listener.
+  /// Calls the handler for each rejected write of the current user: first for those that the app has not seen
+  /// yet, also of earlier runs, and then for each new one. `noteSeen` removes a rejection for good.
   package func listenToRejections(_ handler: @escaping RejectionHandler) -> ListenerID {
     let id = numbers.next()
     enqueue { [self] in
       if let failure { return handler(.failure(failure)) }
-      rejectionListeners[id] = handler
-      notifyMissedRejections()
+      rejectionListeners[id] = RejectionListener(handler: handler)
+      notifyOfKeptRejections()
     }
     return id
   }
@@ -267,26 +263,39 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  private func notify(_ rejection: Rejection) {
+  /// Notes that the app has seen a rejection. No later listener receives it.
+  package func noteSeen(_ rejection: Rejection) { send(.rejectionSeen(rejection.id, of: rejection.user)) }
+
+  private func notify(_ rejection: Rejection, dropped: Int) {
     recorder.emit(
       .syncWriteRejected, .warning,
       fields: [
         .init("code", .text("\(rejection.error.code)")), .init("error", .text(rejection.error.message)),
         .init("documents", .count(rejection.paths.count)),
       ])
-    guard rejectionListeners.isEmpty else {
-      for handler in rejectionListeners.values { handler(.success(rejection)) }
-      return
+    if dropped > 0 {
+      recorder.emit(.syncRejectionDropped, .warning, fields: [.init("rejections", .count(dropped))])
     }
-    missedRejections = Array((missedRejections + [rejection]).suffix(Self.missedRejectionsMax))
+    for id in rejectionListeners.keys.sorted() { deliver(rejection, to: id) }
+  }
+
+  private func deliver(_ rejection: Rejection, to id: ListenerID) {
+    guard rejectionListeners[id]?.note(rejection) == true else { return }
+    rejectionListeners[id]?.handler(.success(rejection))
   }
 
   /// Rejections of other users are kept until those users return.
-  private func notifyMissedRejections() {
-    guard !rejectionListeners.isEmpty, !missedRejections.isEmpty else { return }
-    let missed = missedRejections.filter { $0.user == engine.local.user }
-    missedRejections.removeAll { $0.user == engine.local.user }
-    for rejection in missed { for handler in rejectionListeners.values { handler(.success(rejection)) } }
+  private func notifyOfKeptRejections() {
+    guard failure == nil else { return }
+    let user = engine.local.user
+    for id in rejectionListeners.keys.sorted() {
+      do throws(DocumentStoreError) {
+        let kept = try engine.local.rejections(after: rejectionListeners[id]?.last[user])
+        for rejection in kept { deliver(rejection, to: id) }
+      } catch {
+        rejectionListeners.removeValue(forKey: id)?.handler(.failure(.store(error)))
+      }
+    }
   }
 
   /// Calls the handler once, with the first snapshot that the remote has confirmed, or with the cached
@@ -466,7 +475,7 @@ package final class SyncDriver: @unchecked Sendable {
   private func handle(_ event: SyncEvent) {
     guard failure == nil else { return }
     attempt { () throws(DocumentStoreError) in try driver.handle(event, perform) }
-    if case .changeUser = event { notifyMissedRejections() }
+    if case .changeUser = event { notifyOfKeptRejections() }
     guard !unsatisfied.isEmpty else { return }
     for id in unsatisfied.sorted() {
       if let last = engine.events.last(of: id) { listeners[id]?(.success(last)) }
@@ -514,7 +523,7 @@ package final class SyncDriver: @unchecked Sendable {
     case .finishWait(let call, let error):
       recordPendingWrites()
       waits.removeValue(forKey: call)?(error.map { .remote($0) })
-    case .rejected(let rejection): notify(rejection)
+    case .rejected(let rejection, let dropped): notify(rejection, dropped: dropped)
     }
     return nil
   }
@@ -632,7 +641,9 @@ package final class SyncDriver: @unchecked Sendable {
     failure = error
     for (_, listener) in listeners.sorted(by: { $0.key < $1.key }) { listener(.failure(error)) }
     for (_, listener) in queueListeners.sorted(by: { $0.key < $1.key }) { listener(.failure(error)) }
-    for (_, listener) in rejectionListeners.sorted(by: { $0.key < $1.key }) { listener(.failure(error)) }
+    for (_, listener) in rejectionListeners.sorted(by: { $0.key < $1.key }) {
+      listener.handler(.failure(error))
+    }
     for completion in completionsInOrder { completion(error) }
     releaseAll()
   }
@@ -674,5 +685,17 @@ private final class ListenerNumbers: Sendable {
       last += 1
       return ListenerID(last)
     }
+  }
+}
+private struct RejectionListener {
+  let handler: SyncDriver.RejectionHandler
+  /// The last rejection of each user that the listener has received.
+  var last: [String?: BatchID] = [:]
+
+  /// Returns whether the rejection is new to the listener.
+  mutating func note(_ rejection: Rejection) -> Bool {
+    if let last = last[rejection.user], rejection.id <= last { return false }
+    last[rejection.user] = rejection.id
+    return true
   }
 }

@@ -69,11 +69,17 @@ extension SyncEngine {
     let documents = try local.reject(id)
     // Only a local cancellation has this code. The client treats a remote's `cancelled` as transient, so it
     // is never a rejection.
-    if error.code == .cancelled {
-      answers.cancelled += 1
-    } else {
+    let rejection =
+      error.code == .cancelled
+      ? nil
+      : Rejection(batch, of: local.user, error: error, bytesMax: local.rejectionLimits.batchBytesMax)
+    let droppedBefore = local.droppedRejectionCount
+    let documents = try local.reject(id, keeping: rejection)
+    if let rejection {
       answers.rejected += 1
-      effects.append(.rejected(Rejection(batch, of: local.user, error: error)))
+      effects.append(.rejected(rejection, dropped: local.droppedRejectionCount - droppedBefore))
+    } else {
+      answers.cancelled += 1
     }
     // See `acknowledge`.
     complete(id, error)

@@ -136,6 +136,7 @@ package final class SyncEngine {
     case .unlistenToSync(let id): syncListeners.removeAll { $0 == id }
     case .write(let mutations, let time, let call): try write(mutations, at: time, call: call)
     case .cancelWrite(let id): try cancelWrite(id)
+    case .rejectionSeen(let id, let user): try local.removeRejection(id, of: user)
     case .waitForPendingWrites(let call): wait(call)
     case .changeUser(let user): try changeUser(user)
     case .enableNetwork: try enableNetwork()

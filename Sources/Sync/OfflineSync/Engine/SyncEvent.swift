@@ -32,6 +32,8 @@ package enum SyncEvent: Sendable {
   case unlistenToSync(ListenerID)
   case write([Mutation], at: StoredTimestamp, CallID?)
   case cancelWrite(BatchID)
+  /// The app has seen a rejection of a user.
+  case rejectionSeen(BatchID, of: String?)
   case waitForPendingWrites(CallID)
   case changeUser(String?)
   case enableNetwork
@@ -77,5 +79,6 @@ package enum SyncEffect: Sendable {
   case finishWrite(CallID, RemoteError?)
   case finishWait(CallID, RemoteError?)
   /// Reports a rejected write, whether a caller waits for it or not. Its local effect is already reverted.
-  case rejected(Rejection)
+  /// `dropped` older ones were dropped, because more are kept than the limits allow.
+  case rejected(Rejection, dropped: Int)
 }
