@@ -91,6 +91,7 @@ package final class SimulatedDisk: Sendable {
   struct State {
     var image: DiskImage
     var fault: FaultPlan?
+    var capacity: Int?
     var random: SeededRandom
     var counters = Counters()
     var trace: [TraceEntry] = []
@@ -107,7 +108,8 @@ package final class SimulatedDisk: Sendable {
     self.options = options
     state = Locked(
       State(
-        image: image, fault: options.fault, random: SeededRandom(seed: options.seed),
+        image: image, fault: options.fault, capacity: options.capacity,
+        random: SeededRandom(seed: options.seed),
         garbling: options.garbling))
   }
 
@@ -129,6 +131,9 @@ package final class SimulatedDisk: Sendable {
 
   /// Whether the write to be garbled has occurred.
   package var hasGarbled: Bool { state.withLock { options.garbling != nil && $0.garbling == nil } }
+
+  /// Replaces the capacity from now on; nil for an unlimited disk.
+  package func setCapacity(_ bytes: Int?) { state.withLock { $0.capacity = bytes } }
 
   /// Replaces the fault plan from now on.
   package func setFault(_ plan: FaultPlan?) { state.withLock { $0.fault = plan } }
@@ -193,7 +198,7 @@ package final class SimulatedDisk: Sendable {
   func availableBytes(
     for count: Int, at offset: Int, ofFile file: Int, _ path: String, _ state: inout State
   ) throws(SystemFailure) -> Int {
-    guard let capacity = options.capacity, count > 0 else { return count }
+    guard let capacity = state.capacity, count > 0 else { return count }
     let end = state.image.files[file].live.size.roundedUp(toMultipleOf: PagedBytes.pageBytes)
     let free = max(0, capacity - state.image.bytesInUse) / PagedBytes.pageBytes * PagedBytes.pageBytes
     let availableBytes = min(count, end + free - offset)
@@ -205,7 +210,7 @@ package final class SimulatedDisk: Sendable {
   }
 
   func requireSpaceForFile(_ path: String, _ state: inout State) throws(SystemFailure) {
-    guard let capacity = options.capacity,
+    guard let capacity = state.capacity,
       state.image.bytesInUse + PagedBytes.pageBytes > capacity
     else { return }
     state.counters.faults += 1

@@ -35,6 +35,10 @@ final class SyncClient: @unchecked Sendable {
   /// Whether the process is set to fail at some disk call. The operation that runs at that call may or may
   /// not take effect.
   private(set) var hasDiskFault = false
+  /// Whether the disk takes no writes.
+  private(set) var hasFullDisk = false
+  /// The number of calls that failed because the disk was full.
+  private(set) var refusedCount = 0
 
   struct ListenerState {
     var query: StructuredQuery
@@ -100,9 +104,14 @@ final class SyncClient: @unchecked Sendable {
 
   // MARK: What happens to it
 
-  func write(_ mutations: [Mutation]) {
+  /// Calls `refused` if the disk is full, so that the write has no effect.
+  func write(_ mutations: [Mutation], refused: @escaping @Sendable () -> Void = {}) {
     driver.write(mutations, .local) { [weak self] error in
       if let self, self.hasDiskFault { return }
+      if case .store(.full)? = error {
+        self?.refusedCount += 1
+        return refused()
+      }
       if let error { self?.failure = "client \(self?.number ?? 0): a write failed: \(error)" }
     }
   }
@@ -168,13 +177,27 @@ final class SyncClient: @unchecked Sendable {
   }
 
   func changeUser(_ user: String?) {
+    let before = self.user
     self.user = user
-    driver.send(.changeUser(user))
+    let opening = openings
+    driver.send(.changeUser(user)) { [weak self] error in
+      guard let self, openings == opening, case .store(.full)? = error else { return }
+      refusedCount += 1
+      self.user = before
+    }
+  }
+
+  /// Fills the disk, or gives it space.
+  func setFullDisk(_ isFull: Bool) {
+    hasFullDisk = isFull
+    if isFull { store.fill(disk) } else { disk.setCapacity(nil) }
   }
 
   /// Makes every disk call fail after `count` more calls, until the process is killed.
   func failDisk(afterCalls count: Int) {
     hasDiskFault = true
+    hasFullDisk = false
+    disk.setCapacity(nil)
     disk.setFault(FaultPlan(.inputOutput, at: disk.counters.operations + count, isSticky: true))
   }
 
@@ -188,6 +211,7 @@ final class SyncClient: @unchecked Sendable {
   func kill(_ crash: Crash) throws {
     driver.abandon()
     hasDiskFault = false
+    hasFullDisk = false
     let image = disk.image(after: crash)
     openings += 1
     let queries = seen.sorted { $0.key < $1.key }.map(\.value.query)

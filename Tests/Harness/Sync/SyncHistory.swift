@@ -4,7 +4,8 @@
 // a list in one batch. At the end, the authority's number must equal the number of its words, and the words
 // must be exactly those of the writes that were not rejected. The word itself determines whether the write is
 // rejected. The expected result therefore does not depend on which answers a client received before it
-// crashed.
+// crashed. The disk of a client may be full for a while. A write then either fails and has no effect, or is
+// queued. The client may not fail.
 //
 // A client may be doomed: from some disk call on, which may be in the middle of any operation, all its calls
 // fail. Writes that it issues after it is doomed may be lost, but must not be applied twice.
@@ -25,6 +26,8 @@ package struct SyncHistory {
   private var uncertainWords: Set<String> = []
   /// For each word that a client wrote while it was offline, the client's value of `reconnects` at that time.
   private var writtenOffline: [String: Int] = [:]
+  /// The words whose writes had no effect, because the disk of their client was full.
+  private let refusedWords = Locked<Set<String>>([])
   private var counts: [SyncCampaign.Kind: Int] = [:]
   private var failure: String?
 
@@ -107,7 +110,7 @@ package struct SyncHistory {
 
   private mutating func act() throws {
     let client = clients[rng.below(clients.count)]
-    switch rng.below(28) {
+    switch rng.below(30) {
     case 0..<6: writeWord(client)
     case 6..<10: writeDocument(client)
     case 10, 11:
@@ -143,6 +146,10 @@ package struct SyncHistory {
     case 24, 25:
       count(.waits)
       client.waitForWrites()
+    case 26, 27:
+      guard !client.hasDiskFault else { return }
+      if !client.hasFullDisk { count(.fullDisks) }
+      client.setFullDisk(!client.hasFullDisk)
     default: cancel(client)
     }
   }
@@ -164,7 +171,7 @@ package struct SyncHistory {
       }
     }
     // In a doomed process, every operation fails from some point on, so its errors are ignored.
-    if !client.hasDiskFault, let error = error ?? nil { failure = failure ?? error }
+    if !client.hasDiskFault, !client.hasFullDisk, let error = error ?? nil { failure = failure ?? error }
   }
 
   /// Loads the authority's documents into a client as a bundle. The bundle may be outdated when the client
@@ -192,7 +199,8 @@ package struct SyncHistory {
     for word in batch.mutations.flatMap({ Self.words(of: $0.mutation) }) where words.remove(word) != nil {
       // A write that was cancelled before it was sent must never be applied.
       let isUnsent =
-        !client.isNetworkEnabled && !client.hasDiskFault && writtenOffline[word] == client.reconnects
+        !client.isNetworkEnabled && !client.hasDiskFault && !client.hasFullDisk
+        && writtenOffline[word] == client.reconnects
       if isUnsent { count(.unsentCancels) }
       _ = isUnsent ? rejectedWords.insert(word) : uncertainWords.insert(word)
     }
@@ -220,10 +228,12 @@ package struct SyncHistory {
     let one = FieldTransform(StoredFieldPath(unchecked: ["n"]), .increment(.integer(1)))
     let list = FieldTransform(StoredFieldPath(unchecked: ["words"]), .arrayUnion([.string(word)]))
     let none = FieldMask([])
-    client.write([
-      .patch(Self.counter, StoredMap(), mask: none, transforms: [one]),
-      .patch(Self.list, StoredMap(), mask: none, transforms: [list]),
-    ])
+    let refused = refusedWords
+    client.write(
+      [
+        .patch(Self.counter, StoredMap(), mask: none, transforms: [one]),
+        .patch(Self.list, StoredMap(), mask: none, transforms: [list]),
+      ], refused: { refused.withLock { _ = $0.insert(word) } })
   }
 
   private mutating func writeDocument(_ client: SyncClient) {
@@ -305,6 +315,7 @@ package struct SyncHistory {
     world.endFaults()
     world.setReachable(true)
     for client in clients where client.hasDiskFault { try kill(client) }
+    for client in clients where client.hasFullDisk { client.setFullDisk(false) }
     for client in clients where !client.isNetworkEnabled { client.setNetwork(true) }
     // Each user becomes active once, because a client sends only the queue of its active user.
     for user in ["ann", "bob", nil] {
@@ -321,6 +332,10 @@ package struct SyncHistory {
     world.refresh()
     world.play(for: 400_000_000) { (try? firstDifference() ?? wrongWords()) == .some(nil) }
     if let failure = try currentFailure() { return failure }
+    if let client = clients.first(where: { $0.driver.isPausedByFullDisk }) {
+      return "client \(client.number) has not noticed that its disk has space"
+    }
+    counts[.refusedCalls] = clients.reduce(0) { $0 + $1.refusedCount }
     counts[.conflicts] = clients.reduce(0) { $0 + $1.conflictCount }
     return try firstDifference() ?? wrongWords()
   }
@@ -353,6 +368,8 @@ package struct SyncHistory {
       listed = values.compactMap { if case .string(let word) = $0 { word } else { nil } }
     }
     if listed.count != Set(listed).count { return "a word is listed twice" }
+    let words = words.subtracting(refusedWords.withLock { $0 })
+    let uncertainWords = uncertainWords.subtracting(refusedWords.withLock { $0 })
     let strange = Set(listed).subtracting(words).subtracting(uncertainWords)
     if !words.isSubset(of: listed) || !strange.isEmpty {
       return "lost: \(words.subtracting(listed)), strange: \(strange)"

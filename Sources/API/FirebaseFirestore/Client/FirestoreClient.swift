@@ -25,6 +25,8 @@ package protocol FirestoreClient: AnyObject, Sendable {
   var hasRemote: Bool { get }
   /// The number of writes that the remote has not answered; 0 without a remote. Does not wait.
   var outboxCount: Int { get }
+  /// Whether the client takes changes from the remote; nil without an open remote. Does not wait.
+  var receiving: FirestoreHealth.Receiving? { get }
   /// The number of listeners. Does not wait.
   var listenerCount: Int { get }
 

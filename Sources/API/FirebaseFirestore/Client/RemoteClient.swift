@@ -46,6 +46,9 @@ final class RemoteClient: FirestoreClient {
 
   var hasRemote: Bool { true }
   var outboxCount: Int { attached.withLock { $0 }?.pendingWriteCount ?? 0 }
+  var receiving: FirestoreHealth.Receiving? {
+    attached.withLock { $0 }.map { $0.isPausedByFullDisk ? .diskFull : .possible }
+  }
   var listenerCount: Int { listeners.count }
 
   func stopListeners() { listeners.stopListeners() }

@@ -41,8 +41,7 @@ final class RemoteUser: Sendable {
       state.driver = driver
       return state.id
     }
-    // If the driver fails, its next call reports the failure.
-    if let id { driver.send(.changeUser(id)) }
+    if let id { Self.change(driver, to: id) {} }
   }
 
   /// Called on the write queue.
@@ -52,7 +51,15 @@ final class RemoteUser: Sendable {
       return state.driver
     }
     guard let driver else { return done() }
-    driver.send(.changeUser(id)) { _ in done() }
+    Self.change(driver, to: id, done: done)
+  }
+
+  /// A client that cannot change its user stops, because its documents show the writes of the previous user.
+  private static func change(_ driver: SyncDriver, to id: String?, done: @escaping @Sendable () -> Void) {
+    driver.send(.changeUser(id)) { [weak driver] error in
+      if let error { driver?.fail(with: error) }
+      done()
+    }
   }
 
   func end() {

@@ -18,7 +18,7 @@ extension Firestore {
     if let store = client.store.openView?.store {
       return FirestoreHealth(
         store.health, of: store, pendingWriteCount: client.store.unfinishedWriteCount + client.outboxCount,
-        listenerCount: client.listenerCount)
+        listenerCount: client.listenerCount, receiving: client.receiving)
     }
     let failure = client.store.openFailure
     return FirestoreHealth(
@@ -35,7 +35,7 @@ extension FirestoreHealth {
     listenerCount: Int = 0
   ) {
     self.init(
-      writing: writing, reason: reason, since: since, walByteCount: 0, memtableByteCount: 0,
+      writing: writing, receiving: nil, reason: reason, since: since, walByteCount: 0, memtableByteCount: 0,
       flushes: Flushes(
         successCount: 0, failureCount: 0, lastSuccess: nil, failure: nil, failingSince: nil),
       compactionDebtByteCount: 0, damagedSegmentCount: 0, memory: nil,
@@ -46,11 +46,13 @@ extension FirestoreHealth {
 
   /// The health of an open database.
   init(
-    _ health: StoreHealth, of store: DocumentStore, pendingWriteCount: Int, listenerCount: Int
+    _ health: StoreHealth, of store: DocumentStore, pendingWriteCount: Int, listenerCount: Int,
+    receiving: Receiving? = nil
   ) {
     let (writing, reason) = Self.writing(health.writing)
     self.init(
-      writing: writing, reason: reason, since: health.since.map { Date(microseconds: $0) },
+      writing: writing, receiving: receiving, reason: reason,
+      since: health.since.map { Date(microseconds: $0) },
       walByteCount: health.walBytes, memtableByteCount: health.memtableBytes,
       flushes: Flushes(health.flushes), compactionDebtByteCount: health.segments.deadBytes,
       damagedSegmentCount: health.damagedSegments, memory: FirestoreMemory(of: store),

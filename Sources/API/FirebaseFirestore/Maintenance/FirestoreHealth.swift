@@ -27,8 +27,19 @@ public struct FirestoreHealth: Hashable, Sendable, Codable {
     case terminated
   }
 
+  /// Whether a database with a remote takes changes from it, or the reason why not.
+  public enum Receiving: String, Hashable, Sendable, Codable {
+    /// The database takes changes from the remote, while it is connected.
+    case possible
+    /// A change of the remote was not stored, because the disk is full. Listeners receive cached snapshots.
+    /// The database tries again, at first every second and later every minute.
+    case diskFull
+  }
+
   /// Whether the database accepts writes, or the reason why not.
   public let writing: Writing
+  /// Whether the database takes changes from its remote; nil without a remote, and if it is not open.
+  public let receiving: Receiving?
   /// The cause as a sentence; nil if no error is the cause.
   public let reason: String?
   /// The time of the first failure with this cause; nil if no error is the cause.

@@ -65,6 +65,10 @@ extension InstrumentName {
   public static let syncWriteRejected = InstrumentName("sync.write.rejected")
   /// Rejections that the app has not seen were dropped, because too many were kept. Fields: `rejections`.
   public static let syncRejectionDropped = InstrumentName("sync.rejection.dropped")
+  /// The client takes no changes from the remote, because its disk is full. Fields: `error`.
+  public static let syncPaused = InstrumentName("sync.paused")
+  /// The client has stored a change of the remote after its disk was full.
+  public static let syncResumed = InstrumentName("sync.resumed")
   /// A backup began. Fields: `target`.
   public static let backupStarted = InstrumentName("backup.started")
   /// A backup has written or verified some bytes. Fields: `step`, `bytes`, `total`.
@@ -79,7 +83,8 @@ extension InstrumentName {
     databaseOpened, recoveryDropped, databaseClosed, walRotated, flushStarted, flushFinished, flushFailed,
     compactionFinished, commitSlow, querySlow, writeFailed, diskFull, diskRecovered, storePoisoned,
     refreshFailed, refreshRecovered, listenerAdded, listenerRemoved, syncConnected, syncDisconnected,
-    syncWriteRejected, syncRejectionDropped, backupStarted, backupProgress, backupFinished, backupFailed,
+    syncWriteRejected, syncRejectionDropped, syncPaused, syncResumed, backupStarted, backupProgress,
+    backupFinished, backupFailed,
   ]
 }
 

@@ -6,6 +6,10 @@ extension LocalStore {
   /// Returns the documents whose local view changed. The bundle gets a target of its own, and all of the
   /// bundle's documents stay in the cache as long as that target exists.
   package func load(_ bundle: BundleContents) throws(DocumentStoreError) -> [SyncedDocument] {
+    try step { () throws(DocumentStoreError) in try take(bundle) }
+  }
+
+  private func take(_ bundle: BundleContents) throws(DocumentStoreError) -> [SyncedDocument] {
     var event = RemoteEvent(version: .none)
     for document in bundle.documents {
       // `SnapshotVersion.none` means a pending write or unknown content, so it cannot be the version of a

@@ -41,7 +41,15 @@ extension LocalStore {
     let sequences = (targets.values.map(\.sequence) + orphans.map(\.sequence)).sorted()
     let count = min(limit, sequences.count * percentile / 100)
     guard count > 0 else { return Collected() }
-    let last = sequences[count - 1]
+    return try step { () throws(DocumentStoreError) in
+      try collect(through: sequences[count - 1], orphans, active: active)
+    }
+  }
+
+  /// Removes the targets and orphans that were not used after the sequence number.
+  private func collect(
+    through last: Int64, _ orphans: [(path: DocumentPath, sequence: Int64)], active: Set<TargetID>
+  ) throws(DocumentStoreError) -> Collected {
     var transaction = begin()
     var collected = Collected()
     var candidates = Set<DocumentPath>()
@@ -132,6 +140,10 @@ extension LocalStore {
     _ gone: Set<DocumentPath>, _ active: Set<TargetID>
   ) throws(DocumentStoreError) {
     guard !gone.isEmpty else { return }
+    try step { () throws(DocumentStoreError) in try drop(gone, active) }
+  }
+
+  private func drop(_ gone: Set<DocumentPath>, _ active: Set<TargetID>) throws(DocumentStoreError) {
     var transaction = begin()
     for target in targets.values.filter({ !active.contains($0.id) }) {
       let keys = try remoteKeys(of: target.id)

@@ -87,9 +87,15 @@ extension LocalStore {
   /// view changed.
   package func resolve(_ id: BatchID) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let resolver, let batch = queue[id] else { return [] }
+    return try step { () throws(DocumentStoreError) in try resolve(batch, with: resolver) }
+  }
+
+  private func resolve(
+    _ batch: PendingBatch, with resolver: ConflictResolver
+  ) throws(DocumentStoreError) -> [SyncedDocument] {
     var transaction = begin()
     var documents: [SyncedDocument] = []
-    for path in batch.paths where queue.batches(about: path).first?.id == id {
+    for path in batch.paths where queue.batches(about: path).first?.id == batch.id {
       guard let base = bases[user]?[path] else { continue }
       dropBase(path, &transaction)
       let remote = try transaction.remote(path)

@@ -11,6 +11,10 @@ extension LocalStore {
   /// minutes, and otherwise by `flush`. After a crash, the client may therefore resume from a token that is
   /// some minutes old.
   package func apply(_ event: RemoteEvent) throws(DocumentStoreError) -> [SyncedDocument] {
+    try step { () throws(DocumentStoreError) in try take(event) }
+  }
+
+  private func take(_ event: RemoteEvent) throws(DocumentStoreError) -> [SyncedDocument] {
     var transaction = begin()
     globals.sequence += 1
     for (id, change) in event.targetChanges {

@@ -17,11 +17,13 @@ extension LocalStore {
 
   /// Removes a rejection that the app has seen. After a power loss it may be back.
   package func removeRejection(_ id: BatchID, of user: String?) throws(DocumentStoreError) {
-    guard rejections[user]?.remove(id) == true else { return }
-    if rejections[user]?.isEmpty == true { rejections[user] = nil }
-    var transaction = begin()
-    transaction.remove(CacheKeys.rejection(id, of: user))
-    try finish(&transaction)
+    try step { () throws(DocumentStoreError) in
+      guard rejections[user]?.remove(id) == true else { return }
+      if rejections[user]?.isEmpty == true { rejections[user] = nil }
+      var transaction = begin()
+      transaction.remove(CacheKeys.rejection(id, of: user))
+      try finish(&transaction)
+    }
   }
 
   /// Keeps a rejection of the current user, and drops older ones that exceed the limits.

@@ -40,12 +40,14 @@ extension LocalStore {
     // A run that ended without pending batches is not registered again.
     for run in before.keys where run != self.run && spans[run] == nil { known[run] = nil }
     guard known != before else { return }
-    runTokens[user] = known
-    var transaction = begin()
-    for run in Set(before.keys).union(known.keys) where known[run] != before[run] {
-      put(known[run], of: run, transaction: &transaction)
+    try step { () throws(DocumentStoreError) in
+      runTokens[user] = known
+      var transaction = begin()
+      for run in Set(before.keys).union(known.keys) where known[run] != before[run] {
+        put(known[run], of: run, transaction: &transaction)
+      }
+      try finish(&transaction, durability: nil)
     }
-    try finish(&transaction, durability: nil)
   }
 
   /// Notes that a new batch of this run will be sent as soon as it is in the queue.

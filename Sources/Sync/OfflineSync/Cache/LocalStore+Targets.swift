@@ -18,7 +18,10 @@ extension LocalStore {
     keys[target.id] = []
     var transaction = begin()
     transaction.put(target)
-    try finish(&transaction)
+    do throws(DocumentStoreError) { try finish(&transaction) } catch {
+      guard case .full = error else { throw error }
+      unwrittenTargets.insert(target.id)
+    }
     return target
   }
 
@@ -33,10 +36,23 @@ extension LocalStore {
     return loaded
   }
 
-  /// Releases a target after its last listener was removed.
+  /// Releases a target after its last listener was removed. If the disk is full, the target stays in the
+  /// cache.
   package func release(_ id: TargetID) throws(DocumentStoreError) {
     var transaction = begin()
     for path in pins.removeValue(forKey: id) ?? [] { unpin(path, &transaction) }
+    let unpinned = transaction.orphans
+    do throws(DocumentStoreError) {
+      try step { () throws(DocumentStoreError) in try release(id, &transaction) }
+    } catch {
+      guard case .full = error else { throw error }
+      unreleased.formUnion(unpinned)
+    }
+  }
+
+  private func release(
+    _ id: TargetID, _ transaction: inout CacheTransaction
+  ) throws(DocumentStoreError) {
     if let target = targets[id] {
       switch collector {
       case .eager:
@@ -89,7 +105,13 @@ extension LocalStore {
       }
     }
     guard !transaction.orphans.isEmpty else { return }
-    try finish(&transaction)
+    let unpinned = transaction.orphans
+    do throws(DocumentStoreError) {
+      try step { () throws(DocumentStoreError) in try finish(&transaction) }
+    } catch {
+      guard case .full = error else { throw error }
+      unreleased.formUnion(unpinned)
+    }
   }
 
   private func unpin(_ path: DocumentPath, _ transaction: inout CacheTransaction) {

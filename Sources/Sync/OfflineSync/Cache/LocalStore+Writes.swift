@@ -22,6 +22,7 @@ extension LocalStore {
     _ mutations: [PendingMutation], at time: StoredTimestamp, durability: StoreDurability? = nil,
     sendsAtOnce: Bool = false
   ) throws(DocumentStoreError) -> Written {
+    try finishRepair()
     var transaction = begin()
     transaction.isAtomic = true
     var seen: [DocumentPath: SyncedDocument] = [:]
@@ -57,6 +58,7 @@ extension LocalStore {
       // The batch number is not reused.
       queues[user]?.remove(batch.id)
       partCounts[CacheKeys.batch(batch.id, of: user)] = nil
+      if case .full = error { try noteFailedStep() }
       throw error
     }
     return (batch, documents)
@@ -105,6 +107,14 @@ extension LocalStore {
     _ id: BatchID, _ version: SnapshotVersion, results: [WriteResult], token: [UInt8]
   ) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let batch = queue[id] else { return [] }
+    let answer = Acceptance(version: version, results: results)
+    return try step { () throws(DocumentStoreError) in try acknowledge(batch, answer, token: token) }
+  }
+
+  private func acknowledge(
+    _ batch: PendingBatch, _ answer: Acceptance, token: [UInt8]
+  ) throws(DocumentStoreError) -> [SyncedDocument] {
+    let (version, results) = (answer.version, answer.results)
     var transaction = begin()
     for path in batch.paths {
       let remote = try transaction.remote(path)
@@ -121,8 +131,7 @@ extension LocalStore {
       tokens[CacheKeys.queueName(user)] = token
       putTokens(&transaction)
     }
-    return try remove(
-      batch, &transaction, durability: .buffered, answer: Acceptance(version: version, results: results))
+    return try remove(batch, &transaction, durability: .buffered, answer: answer)
   }
 
   /// Removes a batch that will never take effect, and keeps its rejection until the app has seen it. The
@@ -132,9 +141,11 @@ extension LocalStore {
     _ id: BatchID, keeping rejection: Rejection? = nil
   ) throws(DocumentStoreError) -> [SyncedDocument] {
     guard let batch = queue[id] else { return [] }
-    var transaction = begin()
-    if let rejection { keep(rejection, &transaction) }
-    return try remove(batch, &transaction, durability: nil, answer: nil)
+    return try step { () throws(DocumentStoreError) in
+      var transaction = begin()
+      if let rejection { keep(rejection, &transaction) }
+      return try remove(batch, &transaction, durability: nil, answer: nil)
+    }
   }
 
   /// Removes a batch from the queue, and updates later batches and the views. `answer` is nil if the remote

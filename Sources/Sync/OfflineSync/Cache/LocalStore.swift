@@ -7,8 +7,9 @@
 //   - Memory equals the store, except for resume tokens whose write can wait (see `apply`).
 //   - A document's own path holds the current user's view.
 //
-// After a failed commit, memory is ahead of the store, and the client has to be opened again. The only
-// exception is a failed write of a user, which is rolled back in memory.
+// A commit that fails because the disk is full changes nothing (LocalStore+FullDisk). After any other failed
+// commit, memory is ahead of the store, and the client has to be opened again. The only exception is a failed
+// write of a user, which is rolled back in memory.
 
 package import DocumentStore
 
@@ -42,12 +43,12 @@ package final class LocalStore {
   var tokens: [String: [UInt8]] = [:]
   /// The number of runs that the handshake of a write stream names.
   package var registrationsMax = 1000
-  /// The registrations of the runs of each user's queue.
   /// The rejections of each user that the app has not seen yet.
   var rejections: [String?: KeptRejections] = [:]
   package var rejectionLimits = RejectionLimits()
   /// The number of rejections that this run dropped because of the limits.
   package internal(set) var droppedRejectionCount = 0
+  /// The registrations of the runs of each user's queue.
   var runTokens: [String?: [RunID: RunTokens]] = [:]
   var targets: [TargetID: StoredTarget] = [:]
   var idsByText: [String: TargetID] = [:]
@@ -66,6 +67,12 @@ package final class LocalStore {
   private var writtenGlobals = Globals()
   /// Targets whose latest state is not in the store yet.
   var unwrittenTargets: Set<TargetID> = []
+  /// Documents that lost a reference when the disk was full. The next commit releases them.
+  var unreleased: Set<DocumentPath> = []
+  /// Whether a part of a failed step is in the store.
+  var needsRepair = false
+  /// Whether a failed step may have changed documents in the store.
+  var hasChangedUnseen = false
   /// The documents with accepted writes that the watch stream has not delivered yet. The set is nil until it
   /// is first needed.
   private var committed: Set<DocumentPath>?
@@ -90,12 +97,12 @@ package final class LocalStore {
   /// Writes the resume tokens whose write was delayed.
   package func flush() throws(DocumentStoreError) { try flush(isNew: false) }
 
-  private func flush(isNew: Bool) throws(DocumentStoreError) {
+  func flush(isNew: Bool) throws(DocumentStoreError) {
     var transaction = begin()
     for id in unwrittenTargets.sorted() { if let target = targets[id] { transaction.put(target) } }
-    unwrittenTargets = []
     if isNew { putGlobals(&transaction) }
     try finish(&transaction)
+    unwrittenTargets = []
   }
 
   package var queue: WriteQueue { queues[user] ?? WriteQueue() }
@@ -129,7 +136,7 @@ package final class LocalStore {
   }
 
   /// Loads the client state. Returns false if the store has none.
-  private func load() throws(DocumentStoreError) -> Bool {
+  func load() throws(DocumentStoreError) -> Bool {
     let stored = try store.document(at: CacheKeys.globals)
     if let stored {
       guard let lastTarget = Int32(exactly: stored.integer("t")) else {
@@ -154,6 +161,7 @@ package final class LocalStore {
     try loadRunTokens()
     try loadQueues()
     try loadBases()
+    try loadRejections()
     for stored in try store.documents(StructuredQuery(.collection(CacheKeys.targets))) {
       guard let number = Int32(stored.path.id) else { throw RemoteNote.damaged(stored.path, store) }
       var target = StoredTarget(
@@ -161,12 +169,18 @@ package final class LocalStore {
       target.version = SnapshotVersion(microseconds: stored.integer("v"))
       target.limboFreeVersion = SnapshotVersion(microseconds: stored.integer("l"))
       target.resumeToken = stored.bytes("r")
-      try loadRejections()
       target.readTime = SnapshotVersion(microseconds: stored.integer("t"))
       targets[target.id] = target
       idsByText[target.text] = target.id
     }
     return stored != nil
+  }
+
+  /// Forgets everything that `load` loads.
+  func removeAll() {
+    (queues, partCounts, tokens, rejections, runTokens) = ([:], [:], [:], [:], [:])
+    (targets, idsByText, keys, bases, unwrittenTargets) = ([:], [:], [:], [:], [])
+    committed = nil
   }
 
   private func loadQueues() throws(DocumentStoreError) {
@@ -241,10 +255,14 @@ package final class LocalStore {
   func finish(
     _ transaction: inout CacheTransaction, durability: StoreDurability? = .buffered
   ) throws(DocumentStoreError) {
+    // A user's write has to be in one commit, which must not grow.
+    let releases = !transaction.isAtomic && !unreleased.isEmpty
+    if releases { transaction.orphans.formUnion(unreleased) }
     try releaseOrphans(&transaction)
     if globals != writtenGlobals { putGlobals(&transaction) }
     try transaction.commit(queue, durability)
     writtenGlobals = globals
+    if releases { unreleased = [] }
     guard committed != nil else { return }
     for document in transaction.changedRemotes {
       if document.pending == .committed {
@@ -269,6 +287,10 @@ package final class LocalStore {
   /// Switches to another user. The previous user's writes stay in their queue, and the new user's writes
   /// become visible. Returns the documents whose view may have changed.
   package func changeUser(_ user: String?) throws(DocumentStoreError) -> [SyncedDocument] {
+    try step { () throws(DocumentStoreError) in try change(to: user) }
+  }
+
+  private func change(to user: String?) throws(DocumentStoreError) -> [SyncedDocument] {
     let before = Set(queue.paths)
     self.user = user
     globals.queue = CacheKeys.queueName(user)
@@ -284,12 +306,15 @@ package final class LocalStore {
   /// The token with which the write stream resumes.
   package var streamToken: [UInt8] { tokens[CacheKeys.queueName(user)] ?? [] }
 
+  /// Sets that token. If the disk is full, it is lost at the end of the process.
   package func setStreamToken(_ token: [UInt8]) throws(DocumentStoreError) {
     guard token != streamToken else { return }
     tokens[CacheKeys.queueName(user)] = token.isEmpty ? nil : token
     var transaction = begin()
     putTokens(&transaction)
-    try finish(&transaction)
+    do throws(DocumentStoreError) { try finish(&transaction) } catch {
+      guard case .full = error else { throw error }
+    }
   }
 
   /// Writes the stream tokens. Leaves out a user whose name is too long for a field name. The write stream of

@@ -397,11 +397,11 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   /// Sends an event that needs no result. `done` is called after the engine has processed the event. Its
-  /// argument is nil, or the error that has stopped the client.
+  /// argument is nil, or the error that has stopped the client, or the error of an event that had no effect
+  /// because the disk is full.
   package func send(_ event: SyncEvent, _ done: @escaping Completion = { _ in }) {
     enqueue { [self] in
-      handle(event)
-      done(failure)
+      done(handleCall(event))
     }
   }
 
@@ -454,6 +454,9 @@ package final class SyncDriver: @unchecked Sendable {
     releaseAll()
   }
 
+  /// Stops the client with an error, which all its calls receive. Called on the scheduler.
+  package func fail(with error: OfflineSyncError) { if failure == nil { fail(error) } }
+
   /// Simulates a crash: all work stops, and the store stays as it is.
   package func abandon() {
     failure = .remote(RemoteError(.cancelled, "The client is gone."))
@@ -474,7 +477,28 @@ package final class SyncDriver: @unchecked Sendable {
 
   private func handle(_ event: SyncEvent) {
     guard failure == nil else { return }
-    attempt { () throws(DocumentStoreError) in try driver.handle(event, perform) }
+    attempt { () throws(DocumentStoreError) in try process(event) }
+  }
+
+  /// Handles an event of the user. Returns the error that has stopped the client, or the error of an event
+  /// that had no effect because the disk is full.
+  private func handleCall(_ event: SyncEvent) -> OfflineSyncError? {
+    if let failure { return failure }
+    var refusal: DocumentStoreError?
+    attempt { () throws(DocumentStoreError) in
+      do throws(DocumentStoreError) { try process(event) } catch {
+        guard case .full = error, event.mayFailAlone else { throw error }
+        refusal = error
+        // The engine repairs what the event may have left, and updates the views.
+        try process(.timer(.readSilence))
+      }
+    }
+    return failure ?? refusal.map { .store($0) }
+  }
+
+  private func process(_ event: SyncEvent) throws(DocumentStoreError) {
+    guard failure == nil else { return }
+    try driver.handle(event, perform)
     if case .changeUser = event { notifyOfKeptRejections() }
     guard !unsatisfied.isEmpty else { return }
     for id in unsatisfied.sorted() {
@@ -523,6 +547,12 @@ package final class SyncDriver: @unchecked Sendable {
     case .finishWait(let call, let error):
       recordPendingWrites()
       waits.removeValue(forKey: call)?(error.map { .remote($0) })
+    case .paused(let error):
+      counts.isPaused.store(true, ordering: .relaxed)
+      recorder.emit(.syncPaused, .error, fields: [.init("error", .text(error.description))])
+    case .resumed:
+      counts.isPaused.store(false, ordering: .relaxed)
+      recorder.emit(.syncResumed, .info)
     case .rejected(let rejection, let dropped): notify(rejection, dropped: dropped)
     }
     return nil
@@ -611,6 +641,9 @@ package final class SyncDriver: @unchecked Sendable {
   /// The number of listeners that are not reads of a single result.
   package var listenerCount: Int { counts.listeners.load(ordering: .relaxed) }
 
+  /// Whether the client takes no changes from the remote, because the disk is full.
+  package var isPausedByFullDisk: Bool { counts.isPaused.load(ordering: .relaxed) }
+
   private func recordPendingWrites() {
     let count = engine.pendingWriteCount
     guard counts.pendingWrites.exchange(count, ordering: .relaxed) != count else { return }
@@ -670,10 +703,24 @@ package final class SyncDriver: @unchecked Sendable {
   }
 }
 
+private struct RejectionListener {
+  let handler: SyncDriver.RejectionHandler
+  /// The last rejection of each user that the listener has received.
+  var last: [String?: BatchID] = [:]
+
+  /// Returns whether the rejection is new to the listener.
+  mutating func note(_ rejection: Rejection) -> Bool {
+    if let last = last[rejection.user], rejection.id <= last { return false }
+    last[rejection.user] = rejection.id
+    return true
+  }
+}
+
 /// Counts that any thread may read.
 private final class SyncCounts: Sendable {
   let pendingWrites = Atomic(0)
   let listeners = Atomic(0)
+  let isPaused = Atomic(false)
 }
 
 /// A source of unique listener ids, usable from any thread.
@@ -685,17 +732,5 @@ private final class ListenerNumbers: Sendable {
       last += 1
       return ListenerID(last)
     }
-  }
-}
-private struct RejectionListener {
-  let handler: SyncDriver.RejectionHandler
-  /// The last rejection of each user that the listener has received.
-  var last: [String?: BatchID] = [:]
-
-  /// Returns whether the rejection is new to the listener.
-  mutating func note(_ rejection: Rejection) -> Bool {
-    if let last = last[rejection.user], rejection.id <= last { return false }
-    last[rejection.user] = rejection.id
-    return true
   }
 }

@@ -58,25 +58,38 @@ extension SyncEngine {
   /// Handles the removal of a target by the remote.
   func rejectListen(_ id: TargetID, _ error: RemoteError) throws(DocumentStoreError) {
     guard let resolution = limbo.resolutions[id] else {
+      dropRejected(id)
       try local.release(id)
       return try forget(id, error)
     }
     // A document that the user may not read counts as absent.
-    limbo.resolutions[id] = nil
-    limbo.active[resolution.path] = nil
-    try pumpLimbo()
     var event = RemoteEvent(version: .none)
     event.documents[resolution.path] = SyncedDocument(resolution.path, .absent)
     event.resolvedLimbo = [resolution.path]
-    try apply(event)
+    let changed = try stored { () throws(DocumentStoreError) in try local.apply(event) }
+    // On a full disk, the next stream watches the document again.
+    guard let changed else { return }
+    dropRejected(id)
+    limbo.resolutions[id] = nil
+    limbo.active[resolution.path] = nil
+    try pumpLimbo()
+    try emit(changed, event)
+  }
+
+  private func dropRejected(_ id: TargetID) {
+    watching.targets[id] = nil
+    watching.aggregator.remove(id)
   }
 
   func apply(_ event: RemoteEvent) throws(DocumentStoreError) {
+    let changed = try stored { () throws(DocumentStoreError) in try local.apply(event) }
+    guard let changed else { return }
+    noteStored()
     noteReceived(event)
-    // The refusals are mapped first, because applying the event may end the limbo target to which a refusal
+    // The refusals are mapped first, because updating the views may end the limbo target to which a refusal
     // belongs.
     let refusals = byUserTarget(event.refusals)
-    try emit(try local.apply(event), event)
+    try emit(changed, event)
     notify(refusals)
   }
 

@@ -6,7 +6,7 @@ extension SyncEngine {
   private static let idleTime: Int64 = 60_000_000
 
   func fillPipeline() throws(DocumentStoreError) {
-    guard isNetworkEnabled, writing.lookup == nil else { return }
+    guard isNetworkEnabled, writing.lookup == nil, mayWrite else { return }
     if writing.pipeline.isEmpty, let next = local.queues[local.user]?.first,
       writing.waitsForRegistration(next)
     {
@@ -95,7 +95,11 @@ extension SyncEngine {
   func registered(_ tokens: [RunID: [UInt8]]) throws(DocumentStoreError) {
     guard writing.phase == .open, !writing.isHandshakeComplete else { return }
     writing.registersRuns = true
-    try local.register(tokens.filter { RemoteLimits.isValid(registration: $0.value) })
+    let isStored: Void? = try stored { () throws(DocumentStoreError) in
+      try local.register(tokens.filter { RemoteLimits.isValid(registration: $0.value) })
+    }
+    // No batch may be sent before the tokens are stored.
+    if isStored == nil { holdWrites() }
   }
 
   func handshakeComplete(_ token: [UInt8]) throws(DocumentStoreError) {
@@ -120,9 +124,28 @@ extension SyncEngine {
     writing.hasFailed = false
     let batch = writing.pipeline.removeFirst()
     let answer = RemoteLimits.admitted(version, results, token: token, of: batch.mutations.map(\.mutation))
-    try acknowledge(batch, answer.version, results: answer.results, token: answer.token)
+    if heldAnswers.isEmpty {
+      let isStored = try acknowledge(batch, answer.version, results: answer.results, token: answer.token)
+      if !isStored { hold(batch, answer.version, results: answer.results, token: answer.token) }
+    } else {
+      hold(batch, answer.version, results: answer.results, token: answer.token)
+    }
     notify(answer.refusals)
     try fillPipeline()
+  }
+
+  private func hold(
+    _ batch: PendingBatch, _ version: SnapshotVersion, results: [WriteResult], token: [UInt8]
+  ) {
+    storage.held[local.user, default: []].append(
+      StorageSide.HeldAnswer(batch: batch, version: version, results: results, token: token))
+  }
+
+  /// Sends no more writes until the disk has space.
+  private func holdWrites() {
+    storage.holdsWrites = true
+    stopWrite()
+    writing.pipeline = []
   }
 
   func writeClosed(_ error: RemoteError?) throws(DocumentStoreError) {
@@ -140,7 +163,7 @@ extension SyncEngine {
         let batch = writing.pipeline.removeFirst()
         writing.backoff.reset()
         writing.hasFailed = false
-        try reject(batch.id, error)
+        try takeRejection(of: batch.id, error)
       } else if !wasReady, error.code.isPermanent {
         try local.setStreamToken([])
       }
@@ -176,17 +199,27 @@ extension SyncEngine {
     case .success(let documents):
       // If a document was refused, the lookup counts as unanswered and happens again.
       guard try take(documents) else { break }
-      try emit(try local.resolve(id), nil)
+      let changed = try stored { () throws(DocumentStoreError) in try local.resolve(id) }
+      if let changed { try emit(changed, nil) }
     case .failure(let error) where error.code.isPermanentForWrites:
       // A user who may not read the other client's change cannot resolve the conflict.
       writing.backoff.reset()
       writing.hasFailed = false
-      try reject(id, error)
+      try takeRejection(of: id, error)
     case .failure:
       // The batch is sent and refused again, with a growing backoff.
       break
     }
+    if isPaused { holdWrites() }
     try fillPipeline()
+  }
+
+  /// Handles a rejection by the remote. On a full disk, the batch stays in the queue. Behind held answers, it
+  /// does too, because the batches before it have not left the queue.
+  private func takeRejection(of id: BatchID, _ error: RemoteError) throws(DocumentStoreError) {
+    guard heldAnswers.isEmpty else { return holdWrites() }
+    let isStored: Void? = try stored { () throws(DocumentStoreError) in try reject(id, error) }
+    if isStored == nil { holdWrites() } else { noteStored() }
   }
 
   func closeIdleWrite() {

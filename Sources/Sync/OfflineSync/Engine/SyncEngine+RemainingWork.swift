@@ -19,6 +19,7 @@ extension SyncEngine {
   /// has turned the network off.
   var remainingWork: String? {
     guard isNetworkEnabled else { return nil }
+    if isPaused { return "space on its disk" }
     let pending = pendingWriteCount
     guard pending == 0 else { return "\(pending) writes in the outbox" }
     guard !watching.targets.isEmpty else { return nil }

@@ -61,6 +61,10 @@ extension SyncEngine {
   // MARK: The stream
 
   func startWatch() {
+    guard !isPaused else {
+      online.set(.offline)
+      return announceOnline()
+    }
     watching.aggregator = WatchAggregator()
     let delay = watching.hasFailed ? watching.backoff.next() : 0
     if delay > 0 {
@@ -138,11 +142,7 @@ extension SyncEngine {
     online.set(.online)
     announceOnline()
     if case .target(.removed, let ids, _, let cause?) = change {
-      for id in ids where watching.targets[id] != nil {
-        watching.targets[id] = nil
-        watching.aggregator.remove(id)
-        try rejectListen(id, cause)
-      }
+      for id in ids where watching.targets[id] != nil && !isPaused { try rejectListen(id, cause) }
       return
     }
     watching.aggregator.handle(change, context)

@@ -37,14 +37,15 @@ extension SyncEngine {
 
   func cancelWrite(_ id: BatchID) throws(DocumentStoreError) {
     guard local.queue[id] != nil else { return }
+    try reject(id, RemoteError(.cancelled, "The write was cancelled."))
     if writing.lookup == id { writing.lookup = nil }
+    removeHeldAnswer(id)
     if let place = writing.pipeline.firstIndex(where: { $0.id == id }) {
       writing.pipeline.remove(at: place)
       // The remote answers batches in the order in which they were sent. On this stream, the client would
       // therefore treat the answer to this batch as the answer to the next one.
       stopWrite()
     }
-    try reject(id, RemoteError(.cancelled, "The write was cancelled."))
     try fillPipeline()
   }
 
@@ -55,18 +56,27 @@ extension SyncEngine {
 
   // MARK: Answers
 
+  /// Returns false, after pausing, if the disk is full. The batch then stays in the queue. `whenStored` is
+  /// called after the answer was stored, and before listeners see its result.
   func acknowledge(
-    _ batch: PendingBatch, _ version: SnapshotVersion, results: [WriteResult], token: [UInt8]
-  ) throws(DocumentStoreError) {
+    _ batch: PendingBatch, _ version: SnapshotVersion, results: [WriteResult], token: [UInt8],
+    whenStored: () -> Void = {}
+  ) throws(DocumentStoreError) -> Bool {
+    let changed = try stored { () throws(DocumentStoreError) in
+      try local.acknowledge(batch.id, version, results: results, token: token)
+    }
+    guard let changed else { return false }
+    noteStored()
+    whenStored()
     answers.accepted += 1
     // The caller's completion runs before listeners see the result.
     complete(batch.id, nil)
-    try emit(try local.acknowledge(batch.id, version, results: results, token: token), nil)
+    try emit(changed, nil)
+    return true
   }
 
   func reject(_ id: BatchID, _ error: RemoteError) throws(DocumentStoreError) {
     guard let batch = local.queue[id] else { return }
-    let documents = try local.reject(id)
     // Only a local cancellation has this code. The client treats a remote's `cancelled` as transient, so it
     // is never a rejection.
     let rejection =
@@ -107,6 +117,7 @@ extension SyncEngine {
 
   func changeUser(_ user: String?) throws(DocumentStoreError) {
     guard user != local.user else { return }
+    let documents = try local.changeUser(user)
     let cancelled = RemoteError(
       .cancelled, "'waitForPendingWrites' promise is rejected due to a user change.")
     for wait in waits { effects.append(.finishWait(wait.call, cancelled)) }
@@ -117,7 +128,8 @@ extension SyncEngine {
       online.set(.unknown)
       announceOnline()
     }
-    try emit(try local.changeUser(user), nil)
+    try emit(documents, nil)
+    _ = try storeHeldAnswers()
     if isNetworkEnabled { try startStreams() }
   }
 
@@ -146,7 +158,7 @@ extension SyncEngine {
     watching.backoff.reset()
   }
 
-  private func startStreams() throws(DocumentStoreError) {
+  func startStreams() throws(DocumentStoreError) {
     if watching.targets.isEmpty {
       online.set(.unknown)
       announceOnline()

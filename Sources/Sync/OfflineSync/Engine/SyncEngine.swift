@@ -7,7 +7,9 @@
 //
 // Invariants:
 //   - The targets on an open watch stream are `watching.targets`.
-//   - `writing.pipeline` is a prefix of the user's queue, in order, and has at most `pipelineMax` batches.
+//   - The held answers and then `writing.pipeline` are a prefix of the user's queue, in order. The pipeline
+//     has at most `pipelineMax` batches.
+//   - A client that is paused by a full disk has no watch stream.
 //   - Each query with a listener has one view. Queries with equal targets share the remote's messages about
 //     that target.
 
@@ -51,6 +53,7 @@ package final class SyncEngine {
   var online = OnlineTracker()
   var watching: WatchSide
   var writing: WriteSide
+  var storage: StorageSide
   var limbo = LimboSide()
   package internal(set) var isNetworkEnabled = true
   /// Whether the client reports itself as offline to users.
@@ -67,6 +70,7 @@ package final class SyncEngine {
     local.resolver = options.resolver
     watching = WatchSide(backoff: Backoff(seed: options.seed))
     writing = WriteSide(backoff: Backoff(seed: ~options.seed))
+    storage = StorageSide(backoff: Backoff(seed: options.seed &+ 1))
   }
 
   /// Starts the engine and continues with the queue that an earlier run left.
@@ -78,10 +82,11 @@ package final class SyncEngine {
     return takeEffects()
   }
 
-  /// Processes an event. Throws if the store fails. A failed write of a user has no effect; after any
-  /// other failure the client has to be opened again.
+  /// Processes an event. Throws if the store fails. An event that fails because the disk is full has no
+  /// effect, and so has a failed write of a user. After any other failure the client has to be opened again.
   package func handle(_ event: SyncEvent) throws(DocumentStoreError) -> [SyncEffect] {
     do throws(DocumentStoreError) {
+      try refreshViews()
       try take(event)
     } catch {
       effects = []
@@ -136,7 +141,8 @@ package final class SyncEngine {
     case .unlistenToSync(let id): syncListeners.removeAll { $0 == id }
     case .write(let mutations, let time, let call): try write(mutations, at: time, call: call)
     case .cancelWrite(let id): try cancelWrite(id)
-    case .rejectionSeen(let id, let user): try local.removeRejection(id, of: user)
+    case .rejectionSeen(let id, let user):
+      try unlessFull { () throws(DocumentStoreError) in try local.removeRejection(id, of: user) }
     case .waitForPendingWrites(let call): wait(call)
     case .changeUser(let user): try changeUser(user)
     case .enableNetwork: try enableNetwork()
@@ -168,9 +174,12 @@ package final class SyncEngine {
       online.timeOut()
       announceOnline()
     case .collection:
-      if let threshold = options.cacheBytesMax { try collect(threshold, percentile: 10) }
-      try enforceBudgets(options.budgets)
+      try unlessFull { () throws(DocumentStoreError) in
+        if let threshold = options.cacheBytesMax { try collect(threshold, percentile: 10) }
+        try enforceBudgets(options.budgets)
+      }
       effects.append(.startTimer(.collection, microseconds: Self.collectionPeriod))
+    case .storage: try retryStorage()
     case .readSilence: break
     }
   }
@@ -203,7 +212,7 @@ package final class SyncEngine {
     views.values.contains { $0.view.document(path) != nil }
   }
 
-  /// Applies documents that were looked up. Returns false if one of them was refused.
+  /// Applies documents that were looked up. Returns false if one of them was refused, or if the disk is full.
   func take(_ documents: [RemoteDocument]) throws(DocumentStoreError) -> Bool {
     var event = RemoteEvent(version: .none)
     var refusals: [RemoteRefusal] = []
@@ -214,7 +223,9 @@ package final class SyncEngine {
         refusals.append(error)
       }
     }
-    try emit(try local.apply(event), nil)
+    let changed = try stored { () throws(DocumentStoreError) in try local.apply(event) }
+    guard let changed else { return false }
+    try emit(changed, nil)
     notify(refusals)
     return refusals.isEmpty
   }
@@ -235,10 +246,13 @@ extension SyncEngine {
   package func brokenInvariant() throws(DocumentStoreError) -> String? {
     let queue = local.queue
     if let broken = queue.brokenInvariant() { return broken }
-    let front = Array(queue.ids.prefix(writing.pipeline.count))
-    if writing.pipeline.map(\.id) != front { return "the pipeline is not the front of the queue" }
+    let held = heldAnswers.map(\.batch.id)
+    let front = Array(queue.ids.prefix(held.count + writing.pipeline.count))
+    if held + writing.pipeline.map(\.id) != front { return "the pipeline is not the front of the queue" }
+    if isPaused, watching.phase != .stopped { return "a paused client has a watch stream" }
     if writing.pipeline.count > WriteSide.pipelineMax { return "the pipeline is too long" }
-    for path in queue.paths {
+    // Before its repair, a step that a full disk interrupted has left documents that the queue does not make.
+    for path in local.needsRepair ? [] : Array(queue.paths) {
       let expected = try local.composedDocument(path)
       if try local.document(path) != expected { return "\(path) is not read as the queue makes it" }
       let seen = try local.store.document(at: path)

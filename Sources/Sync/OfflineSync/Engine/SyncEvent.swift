@@ -56,6 +56,19 @@ package enum SyncEvent: Sendable {
   case timer(SyncTimer)
 }
 
+extension SyncEvent {
+  /// Whether the event has no effect if the disk is full, so that the client continues without it.
+  var mayFailAlone: Bool {
+    switch self {
+    case .cancelWrite, .rejectionSeen, .changeUser, .collect, .load: true
+    case .listen, .unlisten, .listenToSync, .unlistenToSync, .write, .waitForPendingWrites, .enableNetwork,
+      .disableNetwork, .watchOpened, .watchChanged, .watchClosed, .writeOpened, .registered,
+      .handshakeComplete, .writeAnswered, .writeClosed, .writeOvertaken, .lookedUp, .timer:
+      false
+    }
+  }
+}
+
 package enum SyncEffect: Sendable {
   case openWatch(user: String?)
   case watch(WatchTarget)
@@ -78,6 +91,10 @@ package enum SyncEffect: Sendable {
   /// Completes a write; the error is nil if the remote accepted it.
   case finishWrite(CallID, RemoteError?)
   case finishWait(CallID, RemoteError?)
+  /// The client takes no changes from the remote, because the disk is full.
+  case paused(DocumentStoreError)
+  /// The client takes changes from the remote again.
+  case resumed
   /// Reports a rejected write, whether a caller waits for it or not. Its local effect is already reverted.
   /// `dropped` older ones were dropped, because more are kept than the limits allow.
   case rejected(Rejection, dropped: Int)
