@@ -97,6 +97,8 @@ import Testing
     let rejected = try #require(await first.next)
     #expect(rejected.id == pending.id && rejected.write.paths == ["rooms/secret"])
     #expect(rejected.error.code == 7)
+    // The callback has returned.
+    try await waitForCallbacks(of: firestore)
     firestore.addRejectedWritesListener(second.add)
     try await write("secret2", to: firestore)
     #expect(await first.next?.write.paths == ["rooms/secret2"])
