@@ -123,6 +123,9 @@ package protocol FirestoreClient: AnyObject, Sendable {
   /// Returns the current user's writes that the remote has neither accepted nor rejected yet.
   nonisolated(nonsending) func pendingWrites() async throws -> [PendingWriteBatch]
 
+  /// Returns the driver, after the operations that were issued before this call; nil without a remote.
+  nonisolated(nonsending) func driver() async throws -> SyncDriver?
+
   /// Deletes those results of a query that were last changed before `limit`, and returns their number. With a
   /// remote, the documents are deleted from the cache only.
   nonisolated(nonsending) func evict(_ query: StructuredQuery, before limit: StoredTimestamp) async throws

@@ -270,6 +270,11 @@ final class LocalClient: FirestoreClient {
     done(Result { try store.checkIsNotClosed() })
   }
 
+  nonisolated(nonsending) func driver() async throws -> SyncDriver? {
+    try store.checkIsNotClosed()
+    return nil
+  }
+
   nonisolated(nonsending) func pendingWrites() async throws -> [PendingWriteBatch] {
     try store.checkIsNotClosed()
     return []

@@ -365,6 +365,10 @@ final class RemoteClient: FirestoreClient {
     }
   }
 
+  nonisolated(nonsending) func driver() async throws -> SyncDriver? {
+    try await openedDriver(after: lastIssuedWrite)
+  }
+
   nonisolated(nonsending) func pendingWrites() async throws -> [PendingWriteBatch] {
     try await readEngine(try await openedDriver(after: lastIssuedWrite)) { engine in
       let sentCount = engine.progress.sentCount

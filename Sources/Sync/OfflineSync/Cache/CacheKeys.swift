@@ -12,6 +12,11 @@
 //     s: true if the batch was created while the write stream was open, and may have been sent at once
 //   - `__queue__/<user>:<id>/__parts__/<n>`: b: a part of a batch's bytes. The part is ignored if the batch
 //     is missing
+//     o, i: the queue that created an imported batch, and the batch's number there
+//   - `__exports__/<user>:<run>`: exists if batches of the run were exported
+//   - `__answered__/<user>:<run>:<number>`: exists if an exported or imported batch has left the queue, by
+// the
+//     number that its creator gave it
 //   - `__rejections__/<user>:<id>`: a rejected batch that the app has not seen yet (Rejection.swift)
 //   - `__bases__/<user>:<path>`: the version on which pending writes are based, if the remote has a newer
 //     version and a resolver is set. The fields are those of `__remote__`
@@ -44,6 +49,8 @@ enum CacheKeys {
   static let targets = CollectionPath(unchecked: ["__targets__"])
   static let registrations = CollectionPath(unchecked: ["__registrations__"])
   static let orphans = CollectionPath(unchecked: ["__orphans__"])
+  static let exports = CollectionPath(unchecked: ["__exports__"])
+  static let answered = CollectionPath(unchecked: ["__answered__"])
   static let rejections = CollectionPath(unchecked: ["__rejections__"])
 
   static func remote(_ path: DocumentPath) -> DocumentPath {
@@ -62,6 +69,14 @@ enum CacheKeys {
 
   static func rejection(_ id: BatchID, of user: String?) -> DocumentPath {
     DocumentPath(unchecked: ["__rejections__", "\(queueName(user)):\(id)"])
+  }
+
+  static func export(of run: RunID, _ user: String?) -> DocumentPath {
+    DocumentPath(unchecked: ["__exports__", "\(queueName(user)):\(run)"])
+  }
+
+  static func answered(_ batch: BatchID, _ run: RunID, of user: String?) -> DocumentPath {
+    DocumentPath(unchecked: ["__answered__", "\(queueName(user)):\(run):\(batch)"])
   }
 
   static func registration(_ run: RunID, of user: String?) -> DocumentPath {

@@ -98,7 +98,7 @@ extension CacheTransaction {
     case CacheKeys.bases.segments[0]: isPut(path) ? .keeping : .forgotten
     case CacheKeys.orphans.segments[0]: isPut(path) ? .keeping : .leaving
     case CacheKeys.queue.segments[0]: isPut(CacheKeys.batch(path.segments[1])) ? .queued : .answered
-    case CacheKeys.rejections.segments[0]: isPut(path) ? .queued : .numbers
+    case CacheKeys.rejections.segments[0], CacheKeys.answered.segments[0]: isPut(path) ? .queued : .numbers
     case CacheKeys.targets.segments[0]:
       path.segments.count == 2 ? .targets : isPut(path) ? .keeping : .leaving
     default: .numbers

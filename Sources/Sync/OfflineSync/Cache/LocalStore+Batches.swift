@@ -5,11 +5,19 @@ internal import DocumentStore
 extension LocalStore {
   /// Writes a new or changed batch of the current user's queue.
   func put(_ batch: PendingBatch, _ transaction: inout CacheTransaction) {
+    put(batch, of: user, transaction: &transaction)
+  }
+
+  /// Writes a new batch of any user's queue.
+  func put(_ batch: PendingBatch, of user: String?, transaction: inout CacheTransaction) {
     let path = CacheKeys.batch(batch.id, of: user)
     let bytes = BatchCodec.encode(batch)
     let partCount = bytes.count > sizes.part ? (bytes.count - 1) / sizes.part + 1 : 0
     var fields: [StoredMap.Entry] = [partCount > 0 ? ("n", .integer(Int64(partCount))) : ("b", .bytes(bytes))]
-    if mayHaveSent(batch) { fields.append(("s", .boolean(true))) }
+    if mayHaveSent(batch, of: user) { fields.append(("s", .boolean(true))) }
+    if let origin = batch.origin {
+      fields += [("i", .integer(origin.batch.value)), ("o", .string(origin.queue))]
+    }
     transaction.put(fields, at: path)
     for number in 0..<partCount {
       let part = Array(bytes[(number * sizes.part)...].prefix(sizes.part))
@@ -19,7 +27,7 @@ extension LocalStore {
     partCounts[path] = partCount > 0 ? partCount : nil
   }
 
-  func removeBatch(_ id: BatchID, _ transaction: inout CacheTransaction) {
+  func removeBatch(_ id: BatchID, of user: String?, transaction: inout CacheTransaction) {
     let path = CacheKeys.batch(id, of: user)
     transaction.remove(path)
     removeParts(of: path, from: 0, transaction: &transaction)

@@ -70,6 +70,10 @@ extension LocalStore {
   }
 
   func dropBase(_ path: DocumentPath, _ transaction: inout CacheTransaction) {
+    dropBase(path, of: user, transaction: &transaction)
+  }
+
+  func dropBase(_ path: DocumentPath, of user: String?, transaction: inout CacheTransaction) {
     guard bases[user]?.removeValue(forKey: path) != nil else { return }
     transaction.remove(CacheKeys.base(path, of: user))
   }

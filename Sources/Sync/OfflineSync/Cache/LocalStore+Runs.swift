@@ -8,23 +8,28 @@ internal import DocumentStore
 
 extension LocalStore {
   /// The runs to register with the write stream: those of the first pending batches, and then this run. A
-  /// remote need not accept more. Batches of further runs wait for the next stream.
+  /// remote need not accept more, and the runs of one stream belong to one queue. Batches of further runs
+  /// wait for the next stream, and so do batches that were imported from another queue.
   var registrations: [RunRegistration] {
     let known = runTokens[user] ?? [:]
-    var runs = queue.runs(max: registrationsMax - 1)
-    runs.removeAll { $0 == run }
-    return (runs + [run]).map {
-      RunRegistration(queue: queueName, run: $0, token: known[$0]?.current ?? [])
+    let origin = queue.first?.origin?.queue
+    var runs = queue.runs(of: origin, max: registrationsMax - 1)
+    if origin == nil {
+      runs.removeAll { $0 == run }
+      runs.append(run)
+    }
+    return runs.map {
+      RunRegistration(queue: origin ?? queueName, run: $0, token: known[$0]?.current ?? [])
     }
   }
 
   /// Returns the token to send with a batch; empty if the remote gave none.
   func registration(of batch: PendingBatch) -> [UInt8] {
-    runTokens[user]?[batch.run]?.token(of: batch.id) ?? []
+    runTokens[user]?[batch.run]?.token(of: batch.remoteID) ?? []
   }
 
-  func mayHaveSent(_ batch: PendingBatch) -> Bool {
-    runTokens[user]?[batch.run]?.mayHaveSent(batch.id) ?? false
+  func mayHaveSent(_ batch: PendingBatch, of user: String?) -> Bool {
+    runTokens[user]?[batch.run]?.mayHaveSent(batch.remoteID) ?? false
   }
 
   /// Stores the tokens of a registration. All pending batches may be sent when this returns.
@@ -44,7 +49,7 @@ extension LocalStore {
       runTokens[user] = known
       var transaction = begin()
       for run in Set(before.keys).union(known.keys) where known[run] != before[run] {
-        put(known[run], of: run, transaction: &transaction)
+        put(known[run], of: run, user: user, transaction: &transaction)
       }
       try finish(&transaction, durability: nil)
     }
@@ -54,16 +59,18 @@ extension LocalStore {
   func sendAtOnce(_ batch: BatchID) { runTokens[user]?[run]?.send(batch) }
 
   /// Removes the tokens of an earlier run after its last batch left the queue.
-  func dropTokens(of run: RunID, _ transaction: inout CacheTransaction) {
-    guard run != self.run, queue.count(of: run) == 0, runTokens[user]?.removeValue(forKey: run) != nil else {
-      return
-    }
-    put(nil, of: run, transaction: &transaction)
+  func dropTokens(of run: RunID, _ user: String?, transaction: inout CacheTransaction) {
+    guard run != self.run, (queues[user]?.count(of: run) ?? 0) == 0,
+      runTokens[user]?.removeValue(forKey: run) != nil
+    else { return }
+    put(nil, of: run, user: user, transaction: &transaction)
   }
 
   // MARK: Storing
 
-  private func put(_ tokens: RunTokens?, of run: RunID, transaction: inout CacheTransaction) {
+  func put(
+    _ tokens: RunTokens?, of run: RunID, user: String?, transaction: inout CacheTransaction
+  ) {
     let path = CacheKeys.registration(run, of: user)
     guard let tokens else { return transaction.remove(path) }
     transaction.put(

@@ -161,8 +161,9 @@ extension LocalStore {
       followers[path] = updateFollowers(of: batch, path, answer: answer, transaction: &transaction)
     }
     queues[user]?.remove(batch.id)
-    removeBatch(batch.id, &transaction)
-    dropTokens(of: batch.run, &transaction)
+    removeBatch(batch.id, of: user, transaction: &transaction)
+    noteAnswered(batch, &transaction)
+    dropTokens(of: batch.run, user, transaction: &transaction)
     var documents: [SyncedDocument] = []
     for path in batch.paths {
       let remote = try transaction.remote(path)

@@ -76,8 +76,10 @@ package final class LocalStore {
   /// The documents with accepted writes that the watch stream has not delivered yet. The set is nil until it
   /// is first needed.
   private var committed: Set<DocumentPath>?
+  /// The runs of each user's queue whose batches were exported.
+  var exportedRuns: [String?: Set<RunID>] = [:]
   /// The run that new batches belong to.
-  let run: RunID
+  private(set) var run: RunID
 
   /// Opens the client state of a store, and initializes the state if there is none. `client` is the id that a
   /// newly initialized client gets. `run` identifies this open and must be unique.
@@ -103,6 +105,12 @@ package final class LocalStore {
     if isNew { putGlobals(&transaction) }
     try finish(&transaction)
     unwrittenTargets = []
+  }
+
+  /// Begins another run. Its number follows from the last one, so that simulations are repeatable.
+  func beginRun() {
+    var random = SplitMix64(seed: run.value)
+    run = RunID(random.next())
   }
 
   package var queue: WriteQueue { queues[user] ?? WriteQueue() }
@@ -162,6 +170,7 @@ package final class LocalStore {
     try loadQueues()
     try loadBases()
     try loadRejections()
+    try loadExports()
     for stored in try store.documents(StructuredQuery(.collection(CacheKeys.targets))) {
       guard let number = Int32(stored.path.id) else { throw RemoteNote.damaged(stored.path, store) }
       var target = StoredTarget(
@@ -180,7 +189,7 @@ package final class LocalStore {
   func removeAll() {
     (queues, partCounts, tokens, rejections, runTokens) = ([:], [:], [:], [:], [:])
     (targets, idsByText, keys, bases, unwrittenTargets) = ([:], [:], [:], [:], [])
-    committed = nil
+    (exportedRuns, committed) = ([:], nil)
   }
 
   private func loadQueues() throws(DocumentStoreError) {
@@ -188,9 +197,13 @@ package final class LocalStore {
     for stored in try store.documents(StructuredQuery(.collection(CacheKeys.queue))) {
       let parts = stored.path.id.split(separator: ":").map(String.init)
       guard parts.count == 2, let user = CacheKeys.user(queueName: parts[0]),
-        let batch = BatchCodec.decode(try bytes(ofBatch: stored)), parts[1] == "\(batch.id)"
+        let decoded = BatchCodec.decode(try bytes(ofBatch: stored)), parts[1] == "\(decoded.id)"
       else { throw RemoteNote.damaged(stored.path, store) }
-      if stored.fields["s"] == .boolean(true) { runTokens[user]?[batch.run]?.send(batch.id) }
+      let batch =
+        stored.fields["o"] == nil
+        ? decoded
+        : decoded.from(BatchOrigin(queue: stored.string("o"), batch: BatchID(stored.integer("i"))))
+      if stored.fields["s"] == .boolean(true) { runTokens[user]?[batch.run]?.send(batch.remoteID) }
       batches[user, default: []].append(batch)
     }
     for (user, batches) in batches {

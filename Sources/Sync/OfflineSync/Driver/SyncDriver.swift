@@ -405,6 +405,20 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
+  /// Adds exported writes to the queue of their user. Returns the number of those that were not imported
+  /// before.
+  package func importWrites(
+    _ exported: ExportedWrites, _ done: @escaping @Sendable (Result<Int, OfflineSyncError>) -> Void
+  ) {
+    do throws(DocumentStoreError) { _ = try exported.checkedBatches() } catch {
+      return done(.failure(.store(error)))
+    }
+    enqueue { [self] in
+      let error = handleCall(.importWrites(exported))
+      done(error.map { .failure($0) } ?? .success(engine.importedCount))
+    }
+  }
+
   /// Calls the body with the engine and blocks until it has returned.
   package func inspectNow<Value: Sendable>(
     _ body: @escaping @Sendable (SyncEngine) throws(DocumentStoreError) -> Value

@@ -41,10 +41,12 @@ extension SyncEngine {
 
   private func send(_ batch: PendingBatch) throws(DocumentStoreError) {
     stopIdleTimer()
-    let first = writing.pipeline.first?.id ?? batch.id
+    // A run has its own record of what was answered.
+    let first = writing.pipeline.first { $0.run == batch.run } ?? batch
     var write = RemoteWrite(
-      id: WriteID(queue: local.queueName, run: batch.run, batch: batch.id),
-      mutations: batch.mutations.map(\.mutation), firstOpen: first, guards: try guards(of: batch))
+      id: WriteID(
+        queue: batch.origin?.queue ?? local.queueName, run: batch.run, batch: batch.remoteID),
+      mutations: batch.mutations.map(\.mutation), firstOpen: first.remoteID, guards: try guards(of: batch))
     write.registration = local.registration(of: batch)
     effects.append(.send(write))
   }

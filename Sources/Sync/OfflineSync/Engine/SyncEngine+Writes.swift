@@ -115,6 +115,35 @@ extension SyncEngine {
 
   // MARK: Users
 
+  /// Removes all pending writes of a user, as cancelled ones.
+  func discardWrites(of user: String?) throws(DocumentStoreError) {
+    let count = local.pendingBatches(of: user).count
+    let documents = try local.discardWrites(of: user)
+    let error = RemoteError(.cancelled, "The writes of the user were discarded.")
+    let calls = completions.removeValue(forKey: "\(local.client)/\(CacheKeys.queueName(user))") ?? [:]
+    storage.held[user] = nil
+    if user == local.user {
+      stopWrite()
+      writing.pipeline = []
+      writing.lookup = nil
+      answers.cancelled += count
+    }
+    for (_, call) in calls.sorted(by: { $0.key < $1.key }) { effects.append(.finishWrite(call, error)) }
+    guard user == local.user else { return }
+    for wait in waits { effects.append(.finishWait(wait.call, nil)) }
+    waits = []
+    try emit(documents, nil)
+    try fillPipeline()
+  }
+
+  /// Imports exported writes.
+  func importWrites(_ exported: ExportedWrites) throws(DocumentStoreError) {
+    let (count, documents) = try local.importWrites(exported)
+    importedCount = count
+    try emit(documents, nil)
+    try fillPipeline()
+  }
+
   func changeUser(_ user: String?) throws(DocumentStoreError) {
     guard user != local.user else { return }
     let documents = try local.changeUser(user)

@@ -62,6 +62,8 @@ package final class SyncEngine {
   var waits: [(batch: BatchID, call: CallID)] = []
   /// The counts of the current user's answered writes since the client last changed its user.
   var answers = QueueProgress.Answers()
+  /// The number of writes that the last import has added.
+  var importedCount = 0
   var effects: [SyncEffect] = []
 
   package init(_ local: LocalStore, _ options: Options = Options()) {
@@ -141,6 +143,8 @@ package final class SyncEngine {
     case .unlistenToSync(let id): syncListeners.removeAll { $0 == id }
     case .write(let mutations, let time, let call): try write(mutations, at: time, call: call)
     case .cancelWrite(let id): try cancelWrite(id)
+    case .discardWrites(let user): try discardWrites(of: user)
+    case .importWrites(let exported): try importWrites(exported)
     case .rejectionSeen(let id, let user):
       try unlessFull { () throws(DocumentStoreError) in try local.removeRejection(id, of: user) }
     case .waitForPendingWrites(let call): wait(call)

@@ -32,6 +32,8 @@ package enum SyncEvent: Sendable {
   case unlistenToSync(ListenerID)
   case write([Mutation], at: StoredTimestamp, CallID?)
   case cancelWrite(BatchID)
+  case discardWrites(of: String?)
+  case importWrites(ExportedWrites)
   /// The app has seen a rejection of a user.
   case rejectionSeen(BatchID, of: String?)
   case waitForPendingWrites(CallID)
@@ -60,7 +62,7 @@ extension SyncEvent {
   /// Whether the event has no effect if the disk is full, so that the client continues without it.
   var mayFailAlone: Bool {
     switch self {
-    case .cancelWrite, .rejectionSeen, .changeUser, .collect, .load: true
+    case .cancelWrite, .discardWrites, .importWrites, .rejectionSeen, .changeUser, .collect, .load: true
     case .listen, .unlisten, .listenToSync, .unlistenToSync, .write, .waitForPendingWrites, .enableNetwork,
       .disableNetwork, .watchOpened, .watchChanged, .watchClosed, .writeOpened, .registered,
       .handshakeComplete, .writeAnswered, .writeClosed, .writeOvertaken, .lookedUp, .timer:

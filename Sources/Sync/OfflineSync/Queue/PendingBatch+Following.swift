@@ -86,7 +86,7 @@ extension PendingBatch {
       guard mutation.path == path, mutation.precondition == .afterPendingWrites else { return mutation }
       return mutation.requiring(precondition)
     }
-    return PendingBatch(id: id, run: run, time: time, base: base, mutations: mutations)
+    return replacing(mutations: mutations)
   }
 
   // MARK: What lies under it
@@ -100,8 +100,7 @@ extension PendingBatch {
 
   fileprivate func moved(_ path: DocumentPath, onto ground: PendingPrecondition) -> PendingBatch {
     let others = base.filter { $0.path != path || $0.change != .verify }
-    return PendingBatch(
-      id: id, run: run, time: time, base: others + [.ground(of: path, ground)], mutations: mutations)
+    return replacing(base: others + [.ground(of: path, ground)])
   }
 
   /// Whether the remote applied this accepted batch to the state described by `known`. Returns nil if the

@@ -7,6 +7,8 @@ package struct PendingBatch: Sendable {
   package let id: BatchID
   /// The run of the client that created the batch.
   package let run: RunID
+  /// The identity of a batch that was imported from another queue; nil for all others.
+  private(set) var origin: BatchOrigin?
   /// The local time of creation.
   package let time: StoredTimestamp
   /// The values that increments are based on, so that an increment is applied once to a fixed number,
@@ -40,6 +42,28 @@ package struct PendingBatch: Sendable {
     for (place, mutation) in base.enumerated() { parts[mutation.path]?.base.append(place) }
     self.paths = paths
     self.parts = paths.count > 1 ? parts : [:]
+  }
+
+  /// The number under which a remote knows the batch.
+  var remoteID: BatchID { origin?.batch ?? id }
+
+  /// Returns this batch with other mutations.
+  func replacing(base: [PendingMutation]? = nil, mutations: [PendingMutation]? = nil) -> PendingBatch {
+    PendingBatch(
+      id: id, run: run, time: time, base: base ?? self.base, mutations: mutations ?? self.mutations
+    ).from(origin)
+  }
+
+  /// Returns this batch with an identity that another queue gave it.
+  func from(_ origin: BatchOrigin?) -> PendingBatch {
+    var batch = self
+    batch.origin = origin
+    return batch
+  }
+
+  /// Returns this batch with another number in its queue.
+  func numbered(_ id: BatchID) -> PendingBatch {
+    PendingBatch(id: id, run: run, time: time, base: base, mutations: mutations).from(origin)
   }
 
   /// Returns the base patches of a document.
@@ -83,6 +107,6 @@ package struct PendingBatch: Sendable {
 extension PendingBatch: Equatable {
   package static func == (left: Self, right: Self) -> Bool {
     left.id == right.id && left.run == right.run && left.time == right.time && left.base == right.base
-      && left.mutations == right.mutations
+      && left.mutations == right.mutations && left.origin == right.origin
   }
 }

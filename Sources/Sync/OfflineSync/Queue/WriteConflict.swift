@@ -63,8 +63,7 @@ extension PendingBatch {
       defer { replacement = nil }
       return PendingMutation(replacement ?? .verify(path, .none))
     }
-    return PendingBatch(
-      id: id, run: run, time: time, base: base.filter { $0.path != path }, mutations: mutations)
+    return replacing(base: base.filter { $0.path != path }, mutations: mutations)
   }
 }
 

@@ -135,23 +135,28 @@ package struct WriteQueue: Sendable {
 
   func count(of run: RunID) -> Int { runCounts[run] ?? 0 }
 
-  /// The runs of the batches, in the order of their first batch.
-  func runs(max count: Int) -> [RunID] {
+  /// The runs of the batches that the given queue created, in the order of their first batch. Nil stands for
+  /// this queue.
+  func runs(of origin: String? = nil, max count: Int) -> [RunID] {
     var runs: [RunID] = []
     var known: Set<RunID> = []
     for id in ids {
       guard known.count < min(count, runCounts.count) else { break }
-      if let run = batches[id]?.run, known.insert(run).inserted { runs.append(run) }
+      if let batch = batches[id], batch.origin?.queue == origin, known.insert(batch.run).inserted {
+        runs.append(batch.run)
+      }
     }
     return runs
   }
 
-  /// The first and the last batch of each run.
+  /// The first and the last batch of each run, by the numbers that the remote knows.
   var spans: [RunID: (first: BatchID, last: BatchID)] {
     var spans: [RunID: (first: BatchID, last: BatchID)] = [:]
     for id in ids {
-      guard let run = batches[id]?.run else { continue }
-      spans[run] = (spans[run]?.first ?? id, id)
+      guard let batch = batches[id] else { continue }
+      let number = batch.remoteID
+      let known = spans[batch.run] ?? (number, number)
+      spans[batch.run] = (min(known.first, number), max(known.last, number))
     }
     return spans
   }

@@ -1,0 +1,192 @@
+// Pending writes of any user are listed, discarded, exported and imported, and each is applied once.
+
+import Authority
+import ByteStore
+import DocumentStore
+import Harness
+import Testing
+
+@testable import OfflineSync
+
+@Suite struct ExportTests {
+  private let world: LoopbackWorld
+  private let disk = SimulatedDisk()
+  private let counter = DocumentPath(unchecked: ["counters", "all"])
+
+  init() throws { world = try LoopbackWorld() }
+
+  private func client(
+    _ disk: SimulatedDisk, _ name: String = "client", user: String? = "ann", run: UInt64 = 1
+  ) throws -> SyncDriver {
+    let store = try DocumentStore.open(
+      "/client", options: LoopbackWorld.manual, platform: disk.platform(seed: 1))
+    let local = try LocalStore(store, user: user, collector: .lru, client: name, run: RunID(run))
+    let client = SyncDriver(local, world.remote, options: SyncEngine.Options(), scheduler: world.scheduler)
+    client.send(.disableNetwork)
+    return client
+  }
+
+  private func add(_ count: Int, _ client: SyncDriver) {
+    for _ in 0..<count { client.write([increment(counter)], .local) { _ in } }
+    world.pass(seconds: 1)
+  }
+
+  private func export(_ client: SyncDriver, of user: String? = "ann") throws -> ExportedWrites {
+    try #require(world.ask(client) { try? $0.local.exportWrites(of: user) } ?? nil)
+  }
+
+  private func importing(_ exported: ExportedWrites, _ client: SyncDriver) -> Int? {
+    let count = Locked<Int?>(nil)
+    client.importWrites(exported) { result in count.withLock { $0 = try? result.get() } }
+    world.pass(seconds: 0)
+    return count.withLock { $0 }
+  }
+
+  private func connect(_ client: SyncDriver) {
+    client.send(.enableNetwork)
+    world.pass(seconds: 200)
+    client.send(.disableNetwork)
+    world.pass(seconds: 1)
+  }
+
+  private func pending(_ client: SyncDriver, of user: String? = "ann") -> Int {
+    world.ask(client) { $0.local.pendingBatches(of: user).count } ?? -1
+  }
+
+  private func isSound(_ client: SyncDriver) -> Bool {
+    world.ask(client) { (try? $0.brokenInvariant()) == .some(nil) } ?? false
+  }
+
+  private var total: Int64? {
+    get throws { try world.authority.document(at: counter)?.integer("n") }
+  }
+
+  @Test func theWritesOfEachUserAreListedAndDiscarded() throws {
+    let client = try client(disk)
+    add(2, client)
+    let outcome = Locked<OfflineSyncError?>(nil)
+    client.write([increment(counter)]) { error in outcome.withLock { $0 = error } }
+    client.send(.changeUser(nil))
+    add(1, client)
+    #expect(world.ask(client) { $0.local.usersWithPendingWrites } == [nil, "ann"])
+    #expect(pending(client) == 3 && pending(client, of: nil) == 1)
+    client.send(.discardWrites(of: "ann"))
+    world.pass(seconds: 1)
+    #expect(pending(client) == 0 && pending(client, of: nil) == 1 && isSound(client))
+    #expect(outcome.withLock { $0?.description.hasPrefix("cancelled") } == true)
+    client.send(.discardWrites(of: nil))
+    world.pass(seconds: 1)
+    #expect(world.ask(client) { $0.local.usersWithPendingWrites.isEmpty } == true && isSound(client))
+    let counter = counter
+    #expect(world.ask(client) { (try? $0.local.document(counter))?.isFound } == false)
+    connect(client)
+    #expect(try total == nil)
+    client.abandon()
+    let again = try self.client(SimulatedDisk(disk.image(after: .kill)), run: 2)
+    #expect(pending(again) == 0 && pending(again, of: nil) == 0)
+  }
+
+  @Test func writesAreImportedIntoAnotherStoreOnce() throws {
+    let first = try client(disk)
+    add(3, first)
+    let exported = try export(first)
+    add(2, first)
+    let second = try client(SimulatedDisk(), "other", run: 2)
+    add(1, second)
+    #expect(importing(exported, second) == 3)
+    #expect(importing(exported, second) == 0)
+    #expect(pending(second) == 4 && isSound(second))
+    connect(second)
+    #expect(try total == 4 && pending(second) == 0)
+    #expect(importing(exported, second) == 0, "the batches were answered")
+    // The exporting store still has the writes. The authority knows them.
+    connect(first)
+    #expect(try total == 6 && pending(first) == 0 && isSound(first))
+  }
+
+  /// The authority accepted the writes, and the answers were lost, before they were exported.
+  @Test func writesThatWereSentAreNotAppliedAgain() throws {
+    let first = try client(disk)
+    add(2, first)
+    let before = disk.image(after: .kill)
+    connect(first)
+    first.abandon()
+    let lost = try client(SimulatedDisk(before), run: 9)
+    let exported = try export(lost)
+    #expect(exported.batches.map(\.run) == [RunID(1), RunID(1)])
+    let second = try client(SimulatedDisk(), "other", run: 2)
+    #expect(importing(exported, second) == 2)
+    connect(second)
+    #expect(try total == 2 && pending(second) == 0)
+  }
+
+  @Test func writesReturnToTheirOwnStoreAfterLaterOnes() throws {
+    var client = try client(disk)
+    add(3, client)
+    let exported = try export(client)
+    client.send(.discardWrites(of: "ann"))
+    add(2, client)
+    connect(client)
+    #expect(try total == 2)
+    #expect(importing(exported, client) == 3)
+    client.abandon()
+    let copy = SimulatedDisk(disk.image(after: .kill))
+    client = try self.client(copy, run: 3)
+    #expect(importing(exported, client) == 0, "they are pending")
+    connect(client)
+    #expect(try total == 5 && pending(client) == 0 && isSound(client))
+    #expect(importing(exported, client) == 0)
+    client.abandon()
+    client = try self.client(SimulatedDisk(copy.image(after: .kill)), run: 4)
+    #expect(importing(exported, client) == 0)
+  }
+
+  @Test func writesOfAnotherUserStayHiddenUntilTheirUserReturns() throws {
+    let first = try client(disk)
+    add(2, first)
+    let exported = try export(first)
+    let second = try client(SimulatedDisk(), "other", user: nil, run: 2)
+    #expect(importing(exported, second) == 2)
+    let counter = counter
+    #expect(world.ask(second) { (try? $0.local.document(counter))?.isFound } == false)
+    connect(second)
+    #expect(try total == nil)
+    second.send(.changeUser("ann"))
+    world.pass(seconds: 1)
+    #expect(world.ask(second) { (try? $0.local.document(counter))?.stored?.integer("n") } == 2)
+    connect(second)
+    #expect(try total == 2 && isSound(second))
+  }
+
+  @Test func changedExportsAreRefused() throws {
+    let first = try client(disk)
+    add(1, first)
+    let exported = try export(first)
+    let second = try client(SimulatedDisk(), "other", run: 2)
+    var wrong: [ExportedWrites] = []
+    func change(_ body: (inout ExportedWrites) -> Void) {
+      var changed = exported
+      body(&changed)
+      wrong.append(changed)
+    }
+    change { $0.user = "bob" }
+    change { $0.batches[0].run = RunID(5) }
+    change { $0.batches[0].number = BatchID(2) }
+    change { $0.batches[0].queue = "client" }
+    change { $0.batches.append($0.batches[0]) }
+    for count in exported.batches[0].bytes.indices { change { $0.batches[0].bytes.removeLast(count + 1) } }
+    let hidden = PendingBatch(
+      id: BatchID(1), run: RunID(1), time: SnapshotVersion.first.timestamp, base: [],
+      mutations: [PendingMutation(.delete(DocumentPath(unchecked: ["__sync__", "globals"])))])
+    change { $0.batches[0].bytes = BatchCodec.encode(hidden) }
+    #expect(wrong.filter { importing($0, second) != nil }.count == 0)
+    var random = SeededRandom(seed: 1)
+    for _ in 0..<2000 {
+      var bytes = exported.batches[0].bytes
+      bytes[random.below(bytes.count)] ^= 1 << UInt8(random.below(8))
+      change { $0.batches[0].bytes = bytes }
+      _ = try? wrong[wrong.count - 1].checkedBatches()
+    }
+    #expect(importing(exported, second) == 1 && isSound(second))
+  }
+}
