@@ -25,8 +25,9 @@ package protocol FirestoreClient: AnyObject, Sendable {
   var hasRemote: Bool { get }
   /// The number of writes that the remote has not answered; 0 without a remote. Does not wait.
   var outboxCount: Int { get }
-  /// Whether the client takes changes from the remote; nil without an open remote. Does not wait.
-  var receiving: FirestoreHealth.Receiving? { get }
+  /// Whether a full disk keeps the client from taking changes of the remote; nil without an open remote. Does
+  /// not wait.
+  var isPausedByFullDisk: Bool? { get }
   /// The number of listeners. Does not wait.
   var listenerCount: Int { get }
 

@@ -54,7 +54,7 @@ final class LocalClient: FirestoreClient {
 
   var hasRemote: Bool { false }
   var outboxCount: Int { 0 }
-  var receiving: FirestoreHealth.Receiving? { nil }
+  var isPausedByFullDisk: Bool? { nil }
   var listenerCount: Int { listeners.count }
 
   func stopListeners() {

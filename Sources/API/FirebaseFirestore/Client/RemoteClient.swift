@@ -46,9 +46,7 @@ final class RemoteClient: FirestoreClient {
 
   var hasRemote: Bool { true }
   var outboxCount: Int { attached.withLock { $0 }?.pendingWriteCount ?? 0 }
-  var receiving: FirestoreHealth.Receiving? {
-    attached.withLock { $0 }.map { $0.isPausedByFullDisk ? .diskFull : .possible }
-  }
+  var isPausedByFullDisk: Bool? { attached.withLock { $0 }?.isPausedByFullDisk }
   var listenerCount: Int { listeners.count }
 
   func stopListeners() { listeners.stopListeners() }

@@ -18,7 +18,8 @@ extension Firestore {
     if let store = client.store.openView?.store {
       return FirestoreHealth(
         store.health, of: store, pendingWriteCount: client.store.unfinishedWriteCount + client.outboxCount,
-        listenerCount: client.listenerCount, receiving: client.receiving)
+        listenerCount: client.listenerCount,
+        receiving: client.isPausedByFullDisk.map { $0 ? .diskFull : .possible })
     }
     let failure = client.store.openFailure
     return FirestoreHealth(
