@@ -48,12 +48,6 @@ package struct ExportedWrites: Sendable, Equatable {
   }
 }
 
-/// The identity of a batch that was imported.
-struct BatchOrigin: Sendable, Hashable {
-  let queue: String
-  let batch: BatchID
-}
-
 // MARK: - Checks
 
 extension ExportedWrites {

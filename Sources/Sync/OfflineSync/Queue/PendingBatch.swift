@@ -110,3 +110,9 @@ extension PendingBatch: Equatable {
       && left.mutations == right.mutations && left.origin == right.origin
   }
 }
+
+/// The identity of a batch that was imported.
+struct BatchOrigin: Sendable, Hashable {
+  let queue: String
+  let batch: BatchID
+}
