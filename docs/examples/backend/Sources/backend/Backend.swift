@@ -1,4 +1,4 @@
-// An offline-first backend: JSON over HTTP, with all data in a store in a directory.
+// An offline-first backend: JSON over HTTP, and sync for clients that work offline, over one store in a directory.
 //
 //   backend DIRECTORY [PORT [ADDRESS]]
 //
@@ -15,11 +15,15 @@
 //   POST /notes/ID/likes   adds one like; concurrent requests are all counted
 //   POST /numbers/SERIES   draws the next number of a series; no two requests receive the same number
 //
+// With BACKEND_SECRET in the environment, clients that know the secret sync with the same database, as
+// notes-client does. SyncServer.swift lists the variables.
+//
 // The server answers a PUT when the note is on stable storage. After SIGTERM or SIGINT it completes the
 // requests in progress, closes the store and exits. Requests that are not complete after eight seconds
 // are answered with status 503, or not at all.
 
 @preconcurrency import Dispatch
+import DugoutServer
 import FirebaseFirestore
 import Foundation
 
@@ -33,6 +37,8 @@ struct Backend {
     let address = words.count > 3 ? words[3] : "127.0.0.1"
     do {
       try await run(URL(fileURLWithPath: words[1]), address, port)
+    } catch let error as ServerError {
+      fail(error.description, 1)
     } catch {
       fail(error.localizedDescription, 1)
     }
@@ -43,12 +49,16 @@ struct Backend {
     let notes = NotesResource(firestore)
     let server = try HTTPServer(address: address, port: port) { await notes.answer($0) }
     show("http://\(address):\(server.port)/notes")
+    let sync = try await SyncServer.start(over: firestore, address: address)
+    if let sync { show("sync at port \(sync.port)") }
     for await signal in Signals.stream([SIGTERM, SIGINT]) {
       show("signal \(signal): ending")
       break
     }
     // `docker stop` kills the process after ten seconds.
+    async let syncEnded: Void? = sync?.stop()
     if await !server.stop(within: 8) { show("requests are still in progress") }
+    _ = try await syncEnded
     try await firestore.terminate()
     show("Good-bye.")
   }
