@@ -6,8 +6,8 @@ let package = Package(
   name: "two-phones",
   platforms: [.macOS(.v15)],
   dependencies: [
-    // In your own app, use the path of your Dugout checkout. Only the server needs the trait Server. With TLS in
-    // addition, the example shares a build with the tests of Dugout.
+    // In your own app, use the path of your Dugout checkout. Only the server needs the trait Server. With TLS
+    // in addition, the example shares a build with the tests of Dugout.
     .package(name: "Dugout", path: "../../..", traits: ["Server", "TLS"])
   ],
   targets: [

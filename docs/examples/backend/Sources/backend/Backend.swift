@@ -1,4 +1,4 @@
-// An offline-first backend: JSON over HTTP, and sync for clients that work offline, over one store in a directory.
+// An offline-first backend: JSON over HTTP, and sync for clients that work offline, over one store.
 //
 //   backend DIRECTORY [PORT [ADDRESS]]
 //

@@ -2,8 +2,9 @@
 //
 //   BACKEND_SECRET        the secret of the clients, at least 16 characters; without it, there is no sync
 //   BACKEND_SYNC_PORT     the port; by default any free port
-//   BACKEND_CERTIFICATE   the files of a certificate and its key. Without them, connections are not encrypted,
-//   BACKEND_KEY           and only clients of this machine can connect
+//   BACKEND_CERTIFICATE   the file of a certificate. Without one, connections are not encrypted, and only
+//                         clients of this machine can connect
+//   BACKEND_KEY           the file of its key
 //   BACKEND_HOST          the name by which clients address the server, if it is not one of this machine
 //
 // There are no access rules yet, so a client with the secret may read and write everything.

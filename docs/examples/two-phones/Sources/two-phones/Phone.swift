@@ -1,12 +1,13 @@
-// A phone: it keeps the conversation in a directory, and reads and writes it whether or not there is a server.
+// A phone: it keeps the conversation in a directory, and reads and writes it with and without a server.
 //
 // Commands are lines of standard input:
 //
 //   say NUMBER TEXT   writes a message; answered with "written NUMBER" when it is on stable storage
 //   show              answered with a line about what is on the screen
 //   show cached       the same, once the phone knows that it is offline
-//   list COUNT        waits until the server has confirmed this number of messages; answered with all messages,
-//                     one a line, the numbers that the server has counted, and "end"
+//   offline, online   airplane mode; answered with the word
+//   list COUNT        waits until the server has confirmed this number of messages; answered with one
+//                     message a line, the numbers that the server has counted, and "end"
 //   quit
 
 import FirebaseFirestore
@@ -57,6 +58,12 @@ struct Phone: Sendable {
       Lines.write("written \(words[1])")
     case ("show", 1): try await show()
     case ("show", 2): try await show(isCached: true)
+    case ("offline", 1):
+      try await firestore.disableNetwork()
+      Lines.write(line)
+    case ("online", 1):
+      try await firestore.enableNetwork()
+      Lines.write(line)
     case ("list", 2): try await list(count: Int(words[1]) ?? 0)
     default: return false
     }

@@ -4,8 +4,8 @@
 //   two-phones server DIRECTORY PORT         the server; port 0 is any free port
 //   two-phones phone NAME DIRECTORY PORT     a phone, which reads commands from standard input
 //
-// The story ends with status 1 if a message was lost, if one was counted twice, or if the phones show different
-// conversations.
+// The story ends with status 1 if a message was lost, if one was counted twice, or if the phones show
+// different conversations.
 
 import Foundation
 
