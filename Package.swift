@@ -447,8 +447,8 @@ let package = Package(
     .testTarget(
       name: "GuideTests",
       dependencies: [
-        "Harness", "Ballcap", "FirebaseAuth", "FirebaseFirestore", "FirebaseStorage", "ObjectSync",
-        "Authority", "OfflineSync", "DocumentStore", "DugoutTesting", "DugoutTestingTrait",
+        "Harness", "Ballcap", "FirebaseAuth", "FirebaseFirestore", "FirebaseStorage", "FirestoreRemote",
+        "ObjectSync", "Authority", "OfflineSync", "DocumentStore", "DugoutTesting", "DugoutTestingTrait",
       ],
       swiftSettings: strict),
     // Links in its folder add the sources that it tests, because the benchmarks are another package.

@@ -392,6 +392,56 @@ import Testing
     try await shop.terminate()
   }
 
+  /// Two phones over one authority: the states of a write, and the badge of the one that is offline.
+  @Test func syncGuideShowsTheStatesOfAWrite() async throws {
+    let guide = SyncGuide()
+    let authority = try database("authority")
+    let phone = try await OfflineGuide().openClient(of: authority)
+    let settings = phone.settings
+    settings.dispatchQueue = DispatchQueue(label: "callbacks")
+    settings.acknowledgement = .local
+    phone.settings = settings
+    var states = phone.collection("orders").snapshots(includeMetadataChanges: true).makeAsyncIterator()
+    func waitForStatus(_ text: String) async throws {
+      while let snapshot = try await states.next(), guide.status(of: snapshot) != text {}
+    }
+    try await waitForStatus("Up to date")
+    try await phone.disableNetwork()
+    try await waitForStatus("Offline")
+    try await phone.document("orders/1").setData(["count": 2])
+    try await waitForStatus("Offline. Your changes will be sent.")
+    let (badges, shown) = AsyncStream<String>.makeStream()
+    let showing = Task { try await guide.showPending(of: phone) { shown.yield($0) } }
+    for await badge in badges where badge == "1 not sent, since 0 min" { break }
+    try await phone.enableNetwork()
+    for await badge in badges where badge == "" { break }
+    try await waitForStatus("Up to date")
+    #expect(try await authority.document("orders/1").getDocument()["count"] as? Int == 2)
+    showing.cancel()
+    try await showing.value
+    try await phone.terminate()
+    try await authority.terminate()
+  }
+
+  @Test func syncGuideAsksForTheTokenOfTheUser() async throws {
+    struct NoToken: Error {}
+    let (asked, ask) = AsyncStream<(user: String?, isNew: Bool)>.makeStream()
+    // No connection is made, because there is no token.
+    let shop = try SyncGuide().openShop(in: folder.url.appendingPathComponent("shop"), of: "127.0.0.1:1") {
+      user, isNew in
+      ask.yield((user, isNew))
+      throw NoToken()
+    }
+    try await shop.changeUser("ada")
+    try await shop.document("orders/1").setData(["count": 2])
+    for await request in asked where request.user == "ada" {
+      #expect(!request.isNew)
+      break
+    }
+    #expect(try await shop.pendingWrites().count == 1)
+    try await shop.terminate()
+  }
+
   @Test func offlineGuideExamplesRun() async throws {
     let guide = OfflineGuide()
     let client = try guide.openClient()

@@ -13,6 +13,7 @@ import DugoutTestingTrait
 import FirebaseAuth
 import FirebaseFirestore
 import FirebaseStorage
+import FirestoreRemote
 import Foundation
 import Observation
 import OfflineSync
@@ -827,6 +828,53 @@ struct SecondProcessGuide {
     let notes = try Firestore.open(at: group.appendingPathComponent("notes"), access: .readOnly)
     let newest = try notes.collection("notes").order(by: "written", descending: true).limit(to: 1).read()
     return newest.documents.first?.get("text") as? String
+  }
+}
+
+/// docs/guides/sync.md
+struct SyncGuide {
+  func openShop(in folder: URL) -> Firestore {
+    let options = FirebaseOptions(directory: folder)
+    options.projectID = "my-shop"
+    FirebaseApp.configure(options: options)
+    let shop = Firestore.firestore()
+    shop.useEmulator(withHost: "127.0.0.1", port: 8080)
+    return shop
+  }
+
+  func status(of orders: QuerySnapshot) -> String {
+    switch (orders.metadata.isFromCache, orders.metadata.hasPendingWrites) {
+    case (false, false): "Up to date"
+    case (false, true): "Sending"
+    case (true, false): "Offline"
+    case (true, true): "Offline. Your changes will be sent."
+    }
+  }
+
+  func showPending(of shop: Firestore, in badge: (String) -> Void) async throws {
+    for try await progress in shop.writeQueueProgress {
+      guard let oldest = progress.oldest else {
+        badge("")
+        continue
+      }
+      let minutes = Int(-oldest.timeIntervalSinceNow / 60)
+      badge("\(progress.pendingCount) not sent, since \(minutes) min")
+    }
+  }
+
+  func openShop(
+    in folder: URL, of host: String,
+    token: @escaping @Sendable (_ user: String?, _ isNew: Bool) async throws -> String
+  ) throws -> Firestore {
+    var options = FirestoreRemoteOptions(project: "my-shop")
+    options.host = host
+    options.credentials = { request in
+      FirestoreToken(try await token(request.user, request.refused != nil))
+    }
+    let settings = FirestoreSettings()
+    settings.remote = FirestoreRemote(options)
+    settings.acknowledgement = .local
+    return try Firestore.open(at: folder, settings: settings)
   }
 }
 
