@@ -71,6 +71,7 @@ let package = Package(
         .product(name: "Authority", package: "Dugout"),
         .product(name: "FirestoreService", package: "Dugout"),
         .product(name: "FirestoreWire", package: "Dugout"),
+        .product(name: "FirestoreRemote", package: "Dugout"),
         .product(name: "ByteStore", package: "Dugout"),
         .product(name: "FirebaseFirestore", package: "Dugout"),
         .product(name: "Ballcap", package: "Dugout"),

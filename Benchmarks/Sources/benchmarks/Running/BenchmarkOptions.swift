@@ -34,7 +34,7 @@ struct BenchmarkOptions: Sendable {
                       [--scale 10000,100000,1000000,5000000]
            benchmarks --from FILE[,FILE] [--json FILE] [--report DIR] [--chart FILE]
            benchmarks --instructions [--pin] [--directory DIR]
-           benchmarks --rows wire|server [--runs 5] [--directory DIR]
+           benchmarks --rows wire|server|sync [--runs 5] [--documents 100000] [--directory DIR]
 
     --only       the workloads below, by name; a range such as W5-W9 is all of them
     --documents  how many documents the stores hold (the goals are meant for 1000000)
@@ -54,7 +54,7 @@ struct BenchmarkOptions: Sendable {
     --pin           pins the counted instructions
 
     --rows       measures a group of rows instead of the workloads, and prints its tables: wire,
-                 or server, which needs nghttpd and h2load
+                 server, which needs nghttpd and h2load, or sync, of as many documents as given
 
     """
 

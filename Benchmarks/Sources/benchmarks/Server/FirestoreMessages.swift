@@ -2,7 +2,8 @@
 
 #if Server
 enum FirestoreMessages {
-  static let database = "projects/demo-rows/databases/(default)"
+  static let project = "demo-rows"
+  static let database = "projects/\(project)/databases/(default)"
   static let service = "/google.firestore.v1.Firestore/"
   static let metadata = [
     (name: "authorization", value: "Bearer owner"), (name: "google-cloud-resource-prefix", value: database),
@@ -40,6 +41,13 @@ enum FirestoreMessages {
       ("name", "Ada Lovelace"), ("city", "London"), ("mark", mark),
       ("text", String(repeating: "abc ", count: 40)),
     ]
+  }
+
+  /// The fields of a document for the API.
+  static func fields(_ mark: String) -> [String: Any] {
+    var fields: [String: Any] = ["age": 36]
+    for (field, text) in texts(mark) { fields[field] = text }
+    return fields
   }
 
   static func document(_ path: String, mark: String) -> [UInt8] {

@@ -7,7 +7,7 @@
 import Foundation
 
 enum RowGroups {
-  static let all: [any RowGroup.Type] = [WireRows.self, ServerRows.self]
+  static let all: [any RowGroup.Type] = [WireRows.self, ServerRows.self, SyncRows.self]
 
   static func run(_ name: String, _ options: BenchmarkOptions) throws {
     guard let group = all.first(where: { $0.name == name }) else {
