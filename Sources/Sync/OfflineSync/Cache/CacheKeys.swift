@@ -31,6 +31,7 @@
 //   - `__sync__/tokens`: a stream token for each user
 //   - `__registrations__/<user>:<run>`: the registrations of a run with pending batches, oldest first.
 //     t: their tokens, b: for each of them the last batch that may have been sent under it
+//   - `__pins__/<user>:<number>`: a pinned query (StoredPin.swift)
 //
 // <path> and <user> are escaped (EscapedName.swift). A user's name starts with "=", and "-" means no user.
 
@@ -107,6 +108,12 @@ enum CacheKeys {
 
   static func key(_ path: DocumentPath, of id: TargetID) -> DocumentPath {
     DocumentPath(unchecked: ["__targets__", "\(id)", "__keys__", escaped(path)])
+  }
+
+  static let pins = CollectionPath(unchecked: ["__pins__"])
+
+  static func pin(_ number: Int64, of user: String?) -> DocumentPath {
+    DocumentPath(unchecked: ["__pins__", "\(queueName(user)):\(number)"])
   }
 
   // MARK: Names

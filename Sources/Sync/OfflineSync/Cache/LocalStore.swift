@@ -57,6 +57,8 @@ package final class LocalStore {
   /// The documents in the views of each target.
   var pins: [TargetID: Set<DocumentPath>] = [:]
   var pinCounts: [DocumentPath: Int] = [:]
+  /// The pinned queries of each user.
+  var storedPins: [String?: [StoredPin]] = [:]
   /// The versions on which each user's pending writes are based, for documents that have a newer version on
   /// the remote.
   var bases: [String?: [DocumentPath: SyncedDocument]] = [:]
@@ -166,6 +168,7 @@ package final class LocalStore {
         if case .bytes(let token) = value { tokens[name] = token }
       }
     }
+    try loadPins()
     try loadRunTokens()
     try loadQueues()
     try loadBases()

@@ -29,9 +29,9 @@ package final class SyncDriver: @unchecked Sendable {
 
   package let store: DocumentStore
   private let remote: any Remote
-  private let driver: MachineDriver<SyncEngine, SyncTimer>
-  private var scheduler: any SyncScheduler { driver.scheduler }
-  private let engine: SyncEngine
+  let driver: MachineDriver<SyncEngine, SyncTimer>
+  var scheduler: any SyncScheduler { driver.scheduler }
+  let engine: SyncEngine
   private var watchStream: (number: Int, stream: any WatchStream)?
   private var writeStream: (number: Int, stream: any WriteStream)?
   private var listeners: [ListenerID: Handler] = [:]
@@ -45,6 +45,7 @@ package final class SyncDriver: @unchecked Sendable {
   private var queueListeners: [ListenerID: QueueHandler] = [:]
   /// The progress that queue listeners were last notified of.
   private var lastNotifiedProgress: QueueProgress?
+  var progressListeners = ProgressListeners()
   private var rejectionListeners: [ListenerID: RejectionListener] = [:]
   private var writes: [CallID: Completion] = [:]
   private var waits: [CallID: Completion] = [:]
@@ -53,8 +54,8 @@ package final class SyncDriver: @unchecked Sendable {
   /// order.
   private let openGroup = Locked<WriteGroup?>(nil)
   /// The error that stopped the client; nil while it works.
-  private var failure: OfflineSyncError?
-  private let numbers = ListenerNumbers()
+  private(set) var failure: OfflineSyncError?
+  let numbers = ListenerNumbers()
   private let counts = SyncCounts()
   private var recorder: Recorder { store.recorder }
 
@@ -159,7 +160,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   /// Runs the body after all earlier calls, and closes the open group so that later writes do not run before
   /// the body.
-  private func enqueue(_ body: @escaping @Sendable () -> Void) {
+  func enqueue(_ body: @escaping @Sendable () -> Void) {
     openGroup.withLock { open in
       open = nil
       scheduler.run(body)
@@ -183,7 +184,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   private static let queryBytesMax = 1 << 20
 
-  private static func problem(about query: StructuredQuery) -> OfflineSyncError? {
+  static func problem(about query: StructuredQuery) -> OfflineSyncError? {
     do throws(DocumentStoreError) { try query.check() } catch { return .store(error) }
     // The size is limited, because the text of the query is stored with its target.
     let bytes = query.targetID.utf8.count
@@ -520,14 +521,15 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  private func attempt(_ body: () throws(DocumentStoreError) -> Void) {
+  func attempt(_ body: () throws(DocumentStoreError) -> Void) {
     do throws(DocumentStoreError) { try body() } catch { return fail(.store(error)) }
     recordPendingWrites()
     notifyQueueListeners()
+    notifyProgressListeners()
   }
 
   /// Performs an effect. No effect has an immediate answer, because the remote answers through its streams.
-  private func perform(_ effect: SyncEffect) -> SyncEvent? {
+  func perform(_ effect: SyncEffect) -> SyncEvent? {
     switch effect {
     case .openWatch(let user): openWatch(user)
     case .watch(let target): watchStream?.stream.watch(target)
@@ -688,6 +690,7 @@ package final class SyncDriver: @unchecked Sendable {
     failure = error
     for (_, listener) in listeners.sorted(by: { $0.key < $1.key }) { listener(.failure(error)) }
     for (_, listener) in queueListeners.sorted(by: { $0.key < $1.key }) { listener(.failure(error)) }
+    for listener in progressListeners.inOrder { listener(.failure(error)) }
     for (_, listener) in rejectionListeners.sorted(by: { $0.key < $1.key }) {
       listener.handler(.failure(error))
     }
@@ -713,7 +716,9 @@ package final class SyncDriver: @unchecked Sendable {
     rejectionListeners = [:]
     writes = [:]
     waits = [:]
-    withExtendedLifetime(gone) {}
+    let progressHandlers = progressListeners.handlers
+    progressListeners = ProgressListeners()
+    withExtendedLifetime((gone, progressHandlers)) {}
   }
 }
 
@@ -738,7 +743,7 @@ private final class SyncCounts: Sendable {
 }
 
 /// A source of unique listener ids, usable from any thread.
-private final class ListenerNumbers: Sendable {
+final class ListenerNumbers: Sendable {
   private let last = Locked(0)
 
   func next() -> ListenerID {

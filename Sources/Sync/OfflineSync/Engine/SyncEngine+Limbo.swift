@@ -97,6 +97,7 @@ extension SyncEngine {
   func remoteKeys(of id: TargetID) -> Set<DocumentPath> {
     if let resolution = limbo.resolutions[id] { return resolution.isReceived ? [resolution.path] : [] }
     let texts = queryTextsByTarget[id] ?? []
+    if texts.isEmpty, pinning.followed[id] != nil { return local.keys[id] ?? [] }
     guard let first = texts.first, var keys = views[first]?.view.synced else { return [] }
     for text in texts.dropFirst() { keys.formUnion(views[text]?.view.synced ?? []) }
     return keys

@@ -28,7 +28,9 @@ extension SyncEngine {
     let late = viewOrder.first { text in
       views[text].map { watching.targets[$0.target] != nil && !$0.view.isSynced } ?? false
     }
-    return late.map { "the remote's answer to the listener of \($0)" }
+    if let late { return "the remote's answer to the listener of \(late)" }
+    let isPinLate = pinning.followed.keys.contains { !watching.aggregator.hasReceivedAll($0) }
+    return isPinLate ? "the remote's answer to a pinned query" : nil
   }
 
   /// The queries with listeners, in the order in which they were first listened to.

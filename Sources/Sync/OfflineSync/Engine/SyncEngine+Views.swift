@@ -29,6 +29,7 @@ extension SyncEngine {
         drop(query.canonicalID, of: target)
         return try unwatchIfUnused(target)
       }
+      if try isKeptByPin(target) { return try forget(target, nil) }
       try local.release(target)
       try unfollow(target)
       try forget(target, nil)
@@ -37,12 +38,12 @@ extension SyncEngine {
     }
   }
 
-  /// Stops watching a target whose remaining listeners only read the cache.
-  private func unwatchIfUnused(_ target: TargetID) throws(DocumentStoreError) {
+  /// Stops watching a target that is not pinned and whose remaining listeners only read the cache.
+  func unwatchIfUnused(_ target: TargetID) throws(DocumentStoreError) {
     let texts = queryTextsByTarget[target] ?? []
-    guard watching.targets[target] != nil, !texts.contains(where: { events.watchesRemote($0) }) else {
-      return
-    }
+    guard watching.targets[target] != nil, pinning.followed[target] == nil,
+      !texts.contains(where: { events.watchesRemote($0) })
+    else { return }
     try unfollow(target)
     try removeLimboReferences(of: target)
     for text in texts {
@@ -63,7 +64,12 @@ extension SyncEngine {
     var view = SyncView(query, synced: try local.remoteKeys(of: target.id))
     let changes = view.compute(try local.documents(query))
     let texts = queryTextsByTarget[target.id] ?? []
-    let isCurrent = online.state != .offline && texts.contains { views[$0]?.view.isSynced ?? false }
+    // A pinned target may be complete without a view. The remote does not send it again then.
+    let isPinCurrent =
+      pinning.followed[target.id] != nil && watching.phase == .open
+      && watching.aggregator.hasReceivedAll(target.id)
+    let isCurrent =
+      online.state != .offline && (isPinCurrent || texts.contains { views[$0]?.view.isSynced ?? false })
     let outcome = view.apply(
       changes, TargetChange(resumeToken: target.resumeToken, isCurrent: isCurrent))
     let text = query.canonicalID
@@ -84,6 +90,7 @@ extension SyncEngine {
       for id in events.fail(known.view.query) { effects.append(.failListener(id, error)) }
     }
     try removeLimboReferences(of: target)
+    if let error { notePinFailure(target, error) }
   }
 
   // MARK: Notifying

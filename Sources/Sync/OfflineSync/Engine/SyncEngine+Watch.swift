@@ -30,6 +30,7 @@ extension SyncEngine {
 
   func unfollow(_ id: TargetID) throws(DocumentStoreError) {
     guard watching.targets.removeValue(forKey: id) != nil else { return }
+    loading.remove(id)
     if watching.phase == .open { sendUnwatch(of: id) }
     guard watching.targets.isEmpty else { return }
     if watching.phase == .open {
@@ -50,6 +51,7 @@ extension SyncEngine {
     } else {
       request.readTime = target.readTime
     }
+    noteRequest(of: request)
     effects.append(.watch(request))
   }
 
@@ -146,6 +148,7 @@ extension SyncEngine {
       return
     }
     watching.aggregator.handle(change, context)
+    try enforceBudgets(on: change)
     if let refusal = RemoteLimits.refusal(ofSnapshotAt: version) {
       // The listeners are notified immediately, because no later snapshot may follow that would deliver the
       // refusal.
@@ -173,5 +176,7 @@ extension SyncEngine {
       send(target)
     }
     try apply(event)
+    try enforceBudgets(after: event)
+    noteProgress(at: version)
   }
 }

@@ -159,7 +159,9 @@ extension SyncEngine {
     }
     try emit(documents, nil)
     _ = try storeHeldAnswers()
+    try dropPins()
     if isNetworkEnabled { try startStreams() }
+    try followPins()
   }
 
   // MARK: The network

@@ -55,6 +55,8 @@ package final class SyncEngine {
   var writing: WriteSide
   var storage: StorageSide
   var limbo = LimboSide()
+  var pinning = PinningSide()
+  var loading = LoadingSide()
   package internal(set) var isNetworkEnabled = true
   /// Whether the client reports itself as offline to users.
   package var isOffline: Bool { online.state == .offline }
@@ -81,6 +83,7 @@ package final class SyncEngine {
       effects.append(.startTimer(.collection, microseconds: Self.collectionDelay))
     }
     try fillPipeline()
+    try followPins()
     return takeEffects()
   }
 
@@ -128,12 +131,13 @@ package final class SyncEngine {
     return results
   }
 
-  private func takeEffects() -> [SyncEffect] {
+  func takeEffects() -> [SyncEffect] {
     defer { effects = [] }
     return effects
   }
 
   private func take(_ event: SyncEvent) throws(DocumentStoreError) {
+    noteProgress(of: event)
     switch event {
     case .listen(let id, let query, let rules): try listen(id, query, rules: rules)
     case .unlisten(let id): try unlisten(id)
@@ -191,7 +195,7 @@ package final class SyncEngine {
   private static let collectionDelay: Int64 = 60_000_000
   private static let collectionPeriod: Int64 = 300_000_000
 
-  private var activeTargets: Set<TargetID> { Set(queryTextsByTarget.keys) }
+  private var activeTargets: Set<TargetID> { local.heldTargets.union(queryTextsByTarget.keys) }
 
   private func collect(_ threshold: UInt64, percentile: Int) throws(DocumentStoreError) {
     _ = try local.collect(threshold: threshold, percentile: percentile, active: activeTargets)
