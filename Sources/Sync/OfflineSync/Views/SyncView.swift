@@ -6,7 +6,8 @@
 //   accepted  the documents still shown with a local write that the remote has accepted. The remote will
 //             send the result, unless the document was deleted again before it could; then it is in limbo,
 //             too (docs/decisions/0029)
-//   state     synced  ⇔  the target is current, nothing is in limbo, and no reset is in progress
+//   state     synced  ⇔  the target is current and nothing is in limbo. A target that starts over is not
+//             current until it has been answered again
 //
 // Invariants:
 //   - `results` has the entries of `entries`, in the order of the query, and at most as many as the limit.
@@ -204,12 +205,14 @@ package struct SyncView {
   ) -> Outcome {
     advanceCompleteVersion(version)
     if let targetChange { take(targetChange) }
+    // The target starts over. Until it has been answered again, documents that are missing in it may exist.
+    if isPendingReset { (isCurrent, limboCandidates) = (false, nil) }
     var outcome = Outcome()
-    if resolvesLimbo, !isPendingReset, isCurrent {
+    if resolvesLimbo, isCurrent {
       (outcome.addedLimbo, outcome.removedLimbo) = updateLimbo()
     }
     let before = state
-    state = isCurrent && limbo.isEmpty && !isPendingReset ? .synced : .local
+    state = isCurrent && limbo.isEmpty ? .synced : .local
     guard !changes.set.isEmpty || state != before else { return outcome }
     outcome.snapshot = ViewSnapshot(
       query: query, documents: results, old: changes.old, changes: changes.set.sorted(by: query),
