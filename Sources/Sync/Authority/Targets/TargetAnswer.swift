@@ -11,8 +11,8 @@ struct TargetAnswer {
   /// The token with which the client resumes from here.
   let token: [UInt8]
 
-  /// No filter has more bytes. A client that gets none, and has another number of documents, asks for the
-  /// whole target.
+  /// No filter has more names, so none has more than 2 MB. A client that gets none, and has another number of
+  /// documents, asks for the whole target.
   private static let filterNamesMax = 500_000
 
   /// Calls `send` with each message, from the one that adds the target to the one that makes it current.
@@ -47,8 +47,16 @@ struct TargetAnswer {
     guard (1...Self.filterNamesMax).contains(present.count) else {
       return .existenceFilter(target.id, count: present.count, nil)
     }
-    var filter = BloomFilter(count: present.count)
+    // A single false positive makes the client ask for the whole target.
+    var filter = BloomFilter(count: present.count, others: departedCount)
     for document in present { filter.insert("\(documentsName)/\(document.path)") }
     return .existenceFilter(target.id, count: present.count, filter.asParts)
+  }
+
+  /// The number of documents that the client has too many, if it has the state of its token.
+  private var departedCount: Int {
+    guard let expected = target.request.expectedCount, let mark = target.mark else { return 0 }
+    let added = present.count { SnapshotVersion($0.createTime) > mark.time }
+    return max(0, min(expected, Int(Int32.max)) + added - present.count)
   }
 }

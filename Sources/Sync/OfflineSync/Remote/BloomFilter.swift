@@ -40,10 +40,20 @@ public struct BloomFilter: Sendable {
     self.parts = parts
   }
 
-  /// Creates an empty filter for this many names, with a false positive rate of about 1 %.
-  package init(count: Int) {
-    let bytes = max(1, (count * 10 + 7) / 8)
-    parts = Parts(bitmap: [UInt8](repeating: 0, count: bytes), padding: 0, hashCount: 7)
+  /// With 10 bits for each name, the filter has 1 % of other names.
+  private static let nameBits = 10
+  private static let nameBitsMax = 32
+
+  /// Creates an empty filter for this many names. It is so large that it probably has none of `others`
+  /// further names: with a probability of 1 %, up to 50,000 of them.
+  package init(count: Int, others: Int = 1) {
+    let doublings = Int.bitWidth - (max(1, others) - 1).leadingZeroBitCount
+    // Half as many false positives take 1.44 bits more for each name.
+    let bits = min(Self.nameBits + (doublings * 144 + 99) / 100, Self.nameBitsMax)
+    let bytes = max(1, (count * bits + 7) / 8)
+    // The best number is the number of bits times ln 2.
+    let hashCount = (bits * 69 + 50) / 100
+    parts = Parts(bitmap: [UInt8](repeating: 0, count: bytes), padding: 0, hashCount: hashCount)
     bitCount = UInt64(8 * bytes)
   }
 
