@@ -67,9 +67,9 @@ struct CampaignOptions {
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
-    Records.self, EmulatorComparison.self, Transactions.self, Live.self, Sync.self, Hostile.self,
-    Authorities.self, Connections.self,
-    Pending.self, Streams.self, Counters.self, Layers.self, Blobs.self, Upload.self, Copies.self,
+    Records.self, EmulatorComparison.self, Transactions.self, Live.self, Sync.self,
+    CatchUp.self, Hostile.self, Authorities.self, Connections.self, Pending.self, Streams.self, Counters.self,
+    Layers.self, Blobs.self, Upload.self, Copies.self,
     Fuzz.self, KillCampaign.self, Readers.self, Space.self, Memory.self, Borrowed.self, Shapes.self,
     Overload.self, Soak.self, ServeCampaign.self, AbuseCampaign.self, ChannelHistories.self,
     Listeners.self,
@@ -87,6 +87,7 @@ struct CampaignProgram {
     if words.first == CounterWorker.word { await CounterWorker.main(Array(words.dropFirst())) }
     #if Server
     if words.first == SyncWorker.word { await SyncWorker.main(Array(words.dropFirst())) }
+    if words.first == CatchUpWorker.word { CatchUpWorker.main(Array(words.dropFirst())) }
     #endif
     guard let name = words.first, let campaign = campaigns.first(where: { $0.name == name }) else {
       complain(help)
