@@ -120,10 +120,13 @@ import Testing
         options: SnapshotListenOptions().withSource(.cache), listener: record("cache")),
       firestore.addWriteQueueListener(record("progress")),
       firestore.addRejectedWritesListener(record("rejections")),
+      firestore.addSyncProgressListener(record("sync progress")),
       firestore.addSnapshotsInSyncListener { log.add("sync") },
     ]
     await Self.waitForCallbacks(of: firestore, on: queue)
-    let expected = ["document", "document with metadata", "query", "cache", "progress", "rejections"]
+    let expected = [
+      "document", "document with metadata", "query", "cache", "progress", "rejections", "sync progress",
+    ]
     #expect(log.lines.sorted() == expected.map { "\($0) true 9 \(Self.message)" }.sorted())
     log.clear()
     for registration in registrations { registration.remove() }
@@ -330,6 +333,9 @@ private struct Call: Sendable {
     Call("changeUser") { try await $0.changeUser("someone") },
     Call("pendingWrites") { _ = try await $0.pendingWrites() },
     Call("cancelPendingWrite") { try await $0.cancelPendingWrite(1) },
+    Call("pin") { try await $0.collection("a").pin(budget: PinBudget()) },
+    Call("unpin") { try await $0.collection("a").unpin() },
+    Call("pinnedQueries") { _ = try await $0.pinnedQueries() },
     Call("registerConsumer") { _ = try await $0.registerConsumer("a") },
     Call("changeConsumers") { _ = try await $0.changeConsumers() },
     Call("databaseSnapshot") { _ = try await $0.databaseSnapshot() },
@@ -342,6 +348,8 @@ private struct Call: Sendable {
     Call("document snapshots") { for try await _ in $0.document("a/b").snapshots {} },
     Call("query snapshots") { for try await _ in $0.collection("a").snapshots {} },
     Call("writeQueueProgress") { for try await _ in $0.writeQueueProgress {} },
+    Call("syncProgress") { for try await _ in $0.syncProgress {} },
+    Call("query syncProgress") { for try await _ in $0.collection("a").syncProgress {} },
     Call("rejectedWrites") { for try await _ in $0.rejectedWrites {} },
     Call("changes") { for try await _ in $0.changes() {} },
   ]

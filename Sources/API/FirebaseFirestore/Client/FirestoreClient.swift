@@ -105,6 +105,12 @@ package protocol FirestoreClient: AnyObject, Sendable {
     begin: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> @Sendable () -> Void
   ) -> Listening
 
+  /// Passes the driver to `request`, in the order of the calls. `request` must not block, and passes the
+  /// result to its closure. Without a remote, `value` is the result.
+  func askDriver<Value: Sendable>(
+    withoutRemote value: Value, _ done: @escaping Answer<Value>,
+    request: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> Void)
+
   /// Calls `handler` with the current user: once after the registration, at each step of the user's pending
   /// writes, and when the user changes. Removing `listening` ends these calls. Without a remote, calls
   /// `handler` once with nil. `isAlive` is checked after the registration, because termination does not end

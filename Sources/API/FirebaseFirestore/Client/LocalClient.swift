@@ -270,6 +270,17 @@ final class LocalClient: FirestoreClient {
     done(Result { try store.checkIsNotClosed() })
   }
 
+  func askDriver<Value: Sendable>(
+    withoutRemote value: Value, _ done: @escaping Answer<Value>,
+    request: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> Void
+  ) {
+    done(
+      Result {
+        try store.checkIsNotClosed()
+        return value
+      })
+  }
+
   nonisolated(nonsending) func driver() async throws -> SyncDriver? {
     try store.checkIsNotClosed()
     return nil

@@ -320,6 +320,18 @@ final class RemoteClient: FirestoreClient {
     return listening
   }
 
+  func askDriver<Value: Sendable>(
+    withoutRemote value: Value, _ done: @escaping Answer<Value>,
+    request: @escaping @Sendable (SyncDriver, @escaping Answer<Value>) -> Void
+  ) {
+    runInOrder { driver in
+      switch driver {
+      case .failure(let error): done(.failure(error))
+      case .success(let driver): request(driver, done)
+      }
+    }
+  }
+
   func listenToSync(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> Listening {
     let listening = listeners.add()
     runInOrder { driver in

@@ -122,6 +122,7 @@ extension SyncEngine {
   func stopWatch() {
     guard watching.phase.isStarted else { return }
     stopWatchTimers()
+    loading.loads = [:]
     if watching.phase != .waiting { effects.append(.closeWatch) }
     watching.phase = .stopped
     watching.hasFailed = false
