@@ -222,19 +222,36 @@ final class RemoteTransaction: TransactionBase {
     // A transaction without writes is checked too. The check proves that all its reads were valid at one
     // point in time.
     guard !versions.isEmpty || !mutations.isEmpty else { return }
-    let checks = versions.sorted { $0.key.description < $1.key.description }.map { path, version in
-      Mutation.verify(path, version == .none ? .exists(false) : .updateTime(version.stored))
-    }
     // At this point the commit has not been sent, so this error leaves no doubt about the outcome.
     if limit.isOver { throw OfflineSyncError.remote(limit.unanswered) }
     do {
-      _ = try wait { remote.commit(checks + mutations, as: user, $0) }
+      _ = try wait { remote.commit(Self.checked(mutations, versions), as: user, $0) }
     } catch OfflineSyncError.remote(let error)
       where error.code == .deadlineExceeded || error == PendingRequests.terminated
     {
       // The remote may have committed the transaction, so another attempt could commit it twice.
       throw UnansweredCommit()
     }
+  }
+
+  /// The writes of a commit that proves that the read documents still have these versions. The first write of
+  /// a document checks its version, because servers refuse commits that verify and write one document.
+  private static func checked(
+    _ mutations: [Mutation], _ versions: [DocumentPath: SnapshotVersion]
+  ) -> [Mutation] {
+    var unwritten = versions
+    let writes = mutations.map { mutation in
+      guard let version = unwritten.removeValue(forKey: mutation.path) else { return mutation }
+      return Mutation(mutation.path, mutation.change, precondition: precondition(version))
+    }
+    let verifications = unwritten.sorted { $0.key.description < $1.key.description }.map { path, version in
+      Mutation.verify(path, precondition(version))
+    }
+    return verifications + writes
+  }
+
+  private static func precondition(_ version: SnapshotVersion) -> Precondition {
+    version == .none ? .exists(false) : .updateTime(version.stored)
   }
 
   func end() {}
