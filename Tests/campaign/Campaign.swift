@@ -67,7 +67,7 @@ struct CampaignOptions {
 struct CampaignProgram {
   static let campaigns: [any Campaign.Type] = [
     CrashStates.self, Corruption.self, Repair.self, Mutants.self, Model.self, Queries.self,
-    Records.self, EmulatorComparison.self, Transactions.self, Live.self, Sync.self,
+    Records.self, EmulatorComparison.self, ClientComparison.self, Transactions.self, Live.self, Sync.self,
     CatchUp.self, Hostile.self, Authorities.self, Connections.self, Pending.self, Streams.self, Counters.self,
     Layers.self, Blobs.self, Upload.self, Copies.self,
     Fuzz.self, KillCampaign.self, Readers.self, Space.self, Memory.self, Borrowed.self, Shapes.self,
