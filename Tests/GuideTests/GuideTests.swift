@@ -464,7 +464,12 @@ import Testing
     try await client.waitForPendingWrites()
     var lines = refusals.makeAsyncIterator()
     #expect(await lines.next()?.hasPrefix("messages/3 was refused: ") == true)
+    async let status: Void = guide.showStatus(of: client)
+    try await guide.prepareTrip(client)
+    try await guide.showLoading(of: client.collection("orders").whereField("state", isEqualTo: "open"))
+    #expect(try await client.pinnedQueries().map(\.isOverBudget) == [false])
     try await client.terminate()
+    try await status
   }
 
   @Test func customRemoteGuideRefusesSomeWritesInOrder() async throws {

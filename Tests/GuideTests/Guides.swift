@@ -551,6 +551,29 @@ struct OfflineGuide {
     let messages = firestore.collection("messages").whereField("isRead", isEqualTo: false)
     return try await messages.count.getAggregation(source: .cache).count.intValue
   }
+
+  func showStatus(of shop: Firestore) async throws {
+    for try await progress in shop.syncProgress {
+      let time = progress.syncedUpTo.map { "synced up to \($0)" } ?? "not synced yet"
+      let error = progress.error.map { " (\($0.localizedDescription))" } ?? ""
+      print("\(progress.connection)\(error), \(time), \(progress.pendingWriteCount) writes to send")
+    }
+  }
+
+  func showLoading(of rooms: Query) async throws {
+    for try await progress in rooms.syncProgress {
+      if progress.state == .current { return }
+      print("\(progress.receivedCount) documents, \(progress.receivedByteCount / 1000) kB")
+    }
+  }
+
+  func prepareTrip(_ shop: Firestore) async throws {
+    let orders = shop.collection("orders").whereField("state", isEqualTo: "open")
+    try await orders.pin(budget: PinBudget(documentsMax: 5_000, bytesMax: 20 << 20))
+    for pin in try await shop.pinnedQueries() {
+      print("\(pin.documentCount) documents, \(pin.byteCount / 1000) kB\(pin.isOverBudget ? ", over its budget" : "")")
+    }
+  }
 }
 
 /// Sources/Sync/OfflineSync/OfflineSync.docc/OfflineSync.md

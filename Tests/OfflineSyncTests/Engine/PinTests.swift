@@ -148,6 +148,71 @@ import Testing
     #expect(snapshots.withLock { $0.last.map { Array($0.documents).count } } == 9)
   }
 
+  @Test func aCacheListenerThatIsLeftDoesNotEndThePin() throws {
+    let client = try world.client(on: disk)
+    try pin(rooms, client)
+    let (id, _) = listen(to: rooms, client)
+    _ = client.listen(to: rooms, ListenRules(isCacheOnly: true)) { _ in }
+    world.pass()
+    client.unlisten(id)
+    try add(11...11)
+    world.pass()
+    #expect(try cachedCount(client) == 11)
+  }
+
+  @Test func aListenerThatEndsReleasesItsDocumentsAndKeepsThePin() throws {
+    let client = try world.client(on: disk)
+    try pin(rooms, client)
+    let (id, _) = listen(to: rooms, client)
+    world.pass()
+    try add(11...11)
+    world.pass()
+    #expect(world.ask(client) { $0.local.pinCounts.count } == 1)
+    client.unlisten(id)
+    #expect(world.ask(client) { $0.local.pinCounts.count } == 0)
+    #expect(try states(client).map(\.documentCount) == [11])
+  }
+
+  @Test func anEagerCollectorRemovesTheDocumentsWithThePin() throws {
+    let client = SyncDriver(
+      try LocalStore(DocumentStore.openInMemory(), user: nil, collector: .eager, client: "client"),
+      world.remote, options: SyncEngine.Options(), scheduler: world.scheduler)
+    try pin(rooms, client)
+    #expect(try cachedCount(client) == 10)
+    try unpin(rooms, client)
+    #expect(try cachedCount(client) == 0)
+  }
+
+  @Test func aUserPinsSeveralQueries() throws {
+    let client = try world.client(on: disk)
+    let few = try rooms.limited(to: .first(2))
+    try pin(rooms, client)
+    try pin(few, client)
+    try pin(rooms, client, within: PinLimits(documentsMax: 50))
+    #expect(try states(client).map(\.pin.query) == [rooms, few])
+    #expect(try states(client).map(\.documentCount) == [10, 2])
+    try unpin(rooms, client)
+    #expect(try states(client).map(\.pin.query) == [few])
+    try pin(rooms, client)
+    #expect(try states(client).map(\.pin.query) == [few, rooms])
+  }
+
+  @Test func aLoadingPinIsRemainingWork() throws {
+    var faults = LoopbackFaults()
+    faults.latency = 1_000_000...1_000_000
+    world.remote.setFaults(faults)
+    let client = try world.client(on: disk)
+    var works: Set<String?> = []
+    client.pin(rooms, PinLimits()) { _ in }
+    for _ in 0..<50 {
+      world.scheduler.play(for: 100_000)
+      works.insert(client.remainingWork)
+    }
+    #expect(works.contains("the remote's answer to a pinned query"))
+    world.pass()
+    #expect(client.remainingWork == nil)
+  }
+
   // MARK: Users
 
   @Test func pinsBelongToTheUserWhoPinned() throws {

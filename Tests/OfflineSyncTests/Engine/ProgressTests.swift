@@ -93,11 +93,30 @@ import Testing
     #expect(engine.syncProgress.queries.count == 2 && engine.syncProgress.version == .none)
     _ = try engine.handle(.unlisten(ListenerID(2)))
     #expect(engine.syncProgress.version.microseconds == 30)
+    _ = try engine.handle(.disableNetwork)
+    #expect(try query.phase == .waiting && engine.syncProgress.version.microseconds == 30)
 
     // The stored version is that of the resume token, which is not later.
     let again = SyncEngine(try LocalStore(store, user: nil, collector: .lru, client: "client"))
     _ = try again.handle(.listen(ListenerID(1), rooms, ListenRules()))
     #expect(again.syncProgress.version.microseconds == 20)
+  }
+
+  @Test func theDatabaseIsSyncedUpToTheVersionOfItsOldestQuery() throws {
+    let first = try listen(1)
+    _ = try engine.handle(.watchOpened)
+    try watch(.target(.added, [first]))
+    try watch(.target(.current, [first], resumeToken: [1]))
+    try watch(.target(.noChange, [], resumeToken: [1]), at: 20)
+    _ = try engine.handle(.unlisten(ListenerID(1)))
+    let second = try listen(2, to: try rooms.limited(to: .first(1)))
+    try watch(.target(.added, [second]))
+    try watch(.target(.current, [second], resumeToken: [1]))
+    try watch(.target(.noChange, [], resumeToken: [1]), at: 30)
+    #expect(engine.syncProgress.version.microseconds == 30)
+    // The first query still lacks the changes between the two versions.
+    _ = try listen(3)
+    #expect(engine.syncProgress.version.microseconds == 20)
   }
 
   @Test func aTargetThatIsSentAnewStartsFromZero() throws {

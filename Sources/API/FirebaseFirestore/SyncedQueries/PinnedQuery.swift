@@ -50,8 +50,8 @@ extension Query {
   ///
   /// The call returns when the pin is stored, online or offline. `syncProgress` shows the loading.
   ///
-  /// If the documents exceed the budget, the pin stays, but is suspended: the query is not watched for it, and
-  /// its documents may be evicted. `pinnedQueries()` shows that.
+  /// If the documents exceed the budget, the pin stays, but is suspended: the query is not watched for it,
+  /// and its documents may be evicted. `pinnedQueries()` shows that.
   ///
   /// ```swift
   /// let recent = firestore.collection("messages").order(by: "sent", descending: true).limit(to: 500)
@@ -69,8 +69,8 @@ extension Query {
     }
   }
 
-  /// Removes the current user's pin of the query. Its documents stay in the cache like those of a query without
-  /// a listener. A query that is not pinned is no error.
+  /// Removes the current user's pin of the query. Its documents stay in the cache like those of a query
+  /// without a listener. A query that is not pinned is no error.
   nonisolated(nonsending) public func unpin() async throws {
     let query = try runnable
     try await firestore.client().ask(withoutRemote: ()) { driver, done in
@@ -80,8 +80,8 @@ extension Query {
 }
 
 extension Firestore {
-  /// Returns the queries that the current user has pinned, in the order of the pins. Without a remote, the list
-  /// is empty.
+  /// Returns the queries that the current user has pinned, in the order of the pins. Without a remote, the
+  /// list is empty.
   nonisolated(nonsending) public func pinnedQueries() async throws -> [PinnedQuery] {
     let states = try await client().ask(withoutRemote: []) { driver, done in
       driver.inspect { engine in

@@ -61,7 +61,7 @@ package struct QueryProgressState: Equatable, Sendable {
   package var isCurrent: Bool { if case .current = phase { true } else { false } }
 }
 
-/// What the engine counts of each watched target on the current connection.
+/// The counts of each watched target on the current connection.
 struct LoadingSide {
   struct Load {
     /// Whether the remote has answered the request.

@@ -1,7 +1,7 @@
 // Pinned queries: targets that are watched without a listener.
 //
-// The pins of the current user are watched while the client runs, so the watch stream of a client with pins is
-// never closed as idle. A pin has no view: its documents are only in the cache, and limbo documents are
+// The pins of the current user are watched while the client runs, so the watch stream of a client with pins
+// is never closed as idle. A pin has no view: its documents are only in the cache, and limbo documents are
 // resolved when a listener comes.
 //
 // A pin whose documents exceed its budget is suspended: it is watched no longer, and its target is evicted
@@ -173,7 +173,6 @@ extension SyncEngine {
   private func suspend(_ id: TargetID) throws(DocumentStoreError) {
     guard let query = pinning.followed[id]?.query, var pin = local.pin(of: query) else { return }
     pin.isOverBudget = true
-    loading.isMinor = false
     do throws(DocumentStoreError) { try local.put(pin) } catch {
       // Without the record, the next start finds out again.
       guard case .full = error else { throw error }

@@ -6,10 +6,9 @@ extension SyncEngine {
   /// The progress now. The cost is proportional to the number of queries.
   package var syncProgress: SyncProgressState {
     let queries = queryProgress
-    let isComplete = queries.allSatisfy { $0.version != .none }
     return SyncProgressState(
       connection: connection, error: loading.error,
-      version: isComplete ? queries.map(\.version).min() ?? .none : .none,
+      version: queries.map(\.version).min() ?? .none,
       pendingCount: local.queue.count, oldest: local.queue.first?.time, queries: queries)
   }
 
