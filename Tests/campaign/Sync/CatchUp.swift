@@ -25,7 +25,7 @@ enum CatchUp: Campaign {
     plan.writes = options.more["--writes"] ?? plan.writes
     plan.days = max(1, options.more["--days"] ?? plan.days)
     let rounds = max(1, options.more["--rounds"] ?? 1)
-    return try await withCheckedThrowingContinuation { continuation in
+    return try await withCheckedThrowingContinuation { [plan] continuation in
       Thread.detachNewThread {
         continuation.resume(with: Result { try run(plan, rounds: rounds, options) })
       }
