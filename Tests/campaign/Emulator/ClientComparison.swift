@@ -1,6 +1,7 @@
 // Runs one program of an app against a server of this process and against Firestore's emulator. The results must
 // be the same.
 
+import Authority
 import Foundation
 import Harness
 
