@@ -45,7 +45,7 @@ public struct BloomFilter: Sendable {
   private static let nameBitsMax = 32
 
   /// Creates an empty filter for this many names. It is so large that it probably has none of `others`
-  /// further names: with a probability of 1 %, up to 50,000 of them.
+  /// further names. Up to 50,000 of them, the probability that it has one is about 1 %.
   package init(count: Int, others: Int = 1) {
     let doublings = Int.bitWidth - (max(1, others) - 1).leadingZeroBitCount
     // Half as many false positives take 1.44 bits more for each name.
