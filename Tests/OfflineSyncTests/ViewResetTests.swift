@@ -6,8 +6,8 @@ import Testing
 @testable import OfflineSync
 
 @Suite struct ViewResetTests {
-  /// The remote has sent its whole target, but the filter after it does not fit. A write that is then accepted
-  /// changes the view before the remote has answered the new request.
+  /// The remote has sent its whole target, but the filter after it does not fit. A write that is then
+  /// accepted changes the view before the remote has answered the new request.
   @Test func untilTheNewAnswerNoDocumentIsInLimbo() {
     let documents = (0..<5).map { number in
       SyncedDocument(

@@ -2,8 +2,8 @@
 //
 //   1. A server has documents, and a client gets them, disconnects and queues writes.
 //   2. Days pass, in which the server changes. Its feed no longer has the first of the changes.
-//   3. For each way: copies of both stores; the client comes back; both sides must have the same documents, with
-//      each write applied once.
+//   3. For each way: copies of both stores; the client comes back; both sides must have the same documents,
+//      with each write applied once.
 
 #if Server
 import Authority

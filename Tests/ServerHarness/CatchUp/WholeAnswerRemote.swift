@@ -4,8 +4,8 @@
 import DocumentStore
 import OfflineSync
 
-/// Passes everything on, and leaves out the number of documents that a client has. A server that does not have
-/// all changes since a token then resets the target.
+/// Passes everything on, and leaves out the number of documents that a client has. A server that does not
+/// have all changes since a token then resets the target.
 struct WholeAnswerRemote: Remote {
   private let remote: any Remote
 

@@ -1,5 +1,5 @@
-// Runs one program of an app against a server of this process and against Firestore's emulator. The results must
-// be the same.
+// Runs one program of an app against a server of this process and against Firestore's emulator. The results
+// must be the same.
 
 import Authority
 import Foundation

@@ -4,7 +4,8 @@ import FirebaseFirestore
 import FirestoreRemote
 import Foundation
 
-/// Runs against the server of an address. Two clients have a database each. Every step has documents of its own.
+/// Runs against the server of an address. Two clients have a database each. Every step has documents of its
+/// own.
 final class ClientProgram {
   /// A step, and its lines.
   struct Step: Equatable {

@@ -1,7 +1,7 @@
 // The rows of sync over the network.
 
-/// `--rows sync`: what it costs a client to get the documents of a server and to send its writes, beside a raw
-/// copy of as many bytes.
+/// `--rows sync`: what it costs a client to get the documents of a server and to send its writes, beside a
+/// raw copy of as many bytes.
 enum SyncRows: RowGroup {
   static let name = "sync"
   static let title =
