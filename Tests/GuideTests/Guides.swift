@@ -533,6 +533,27 @@ struct OfflineGuide {
     return client
   }
 
+  func signOut(_ user: String, of shop: Firestore, saving file: URL) async throws {
+    if try await !shop.pendingWrites(of: user).isEmpty {
+      try await shop.exportPendingWrites(of: user).write(to: file)
+      try await shop.discardPendingWrites(of: user)
+    }
+    try await shop.changeUser(nil)
+  }
+
+  func signIn(_ user: String, to shop: Firestore, restoring file: URL) async throws {
+    try await shop.changeUser(user)
+    guard let data = try? Data(contentsOf: file) else { return }
+    try await shop.importPendingWrites(data)
+  }
+
+  func review(_ shop: Firestore, mayRepeat: (RejectedDocument) async -> Bool) async throws {
+    for try await rejected in shop.rejectedWrites {
+      guard let first = rejected.documents.first, await mayRepeat(first) else { continue }
+      try await shop.batch().addWrites(of: rejected).commit()
+    }
+  }
+
   func forgetOldWrites(of firestore: Firestore) async throws {
     for write in try await firestore.pendingWrites() where write.date.timeIntervalSinceNow < -86_400 {
       try await firestore.cancelPendingWrite(write.id)

@@ -37,7 +37,8 @@ struct SyncKills {
   }
 
   private static let startSeconds = 30.0
-  private static let endSeconds = 90.0
+  /// A client that has met no server several times waits for up to 90 seconds before it tries again.
+  private static let endSeconds = 240.0
 
   private let server: ServedProgram
   private let folder: URL
