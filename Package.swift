@@ -23,9 +23,9 @@
 // | DugoutServer           | FirestoreServer                                               |                           |
 // | FirestoreServer        | HTTPTransport FirestoreService FirestoreWire Authority OfflineSync DocumentStore ByteStore Libc CDigest | Dispatch Synchronization |
 // | HTTPTransport          | ByteStore Libc CSockets CTLS CNGHTTP2                         | Dispatch Synchronization  |
+// | FirestoreRemote        | URLSessionClient HTTPClient FirestoreWire OfflineSync DocumentStore ByteStore Libc        | Foundation Dispatch Synchronization |
 // | URLSessionClient       | HTTPClient ByteStore                                          | Foundation Dispatch FoundationNetworking |
 // | HTTPClient             | ByteStore CCurl                                               | Foundation Dispatch |
-// | FirestoreRemote        | URLSessionClient HTTPClient FirestoreWire OfflineSync DocumentStore ByteStore Libc        | Foundation Dispatch Synchronization |
 // | FirestoreService       | FirestoreWire Authority OfflineSync DocumentStore ByteStore Libc | Dispatch Synchronization |
 // | FirestoreWire          | OfflineSync DocumentStore ByteStore Libc                      |                           |
 // | ObjectSync             | OfflineSync ObjectStore DocumentStore ByteStore Libc CDigest  | Dispatch Synchronization  |
@@ -72,8 +72,8 @@ let systemLZ4: [Target.Dependency] =
 let systemLZ4Settings: [SwiftSetting] =
   usesSystemLZ4 ? [.define("DUGOUT_SYSTEM_LZ4", .when(platforms: [.linux]))] : []
 
-// Programs for these platforms make requests by URLSession, and programs for Linux by libcurl, which they load
-// when they make the first one.
+// Programs for these platforms make requests by URLSession, and programs for Linux by libcurl, which they
+// load when they make the first one.
 let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
 
 // The trait Server brings nghttp2. Code without the trait does not import it.

@@ -39,6 +39,7 @@ enum TransportKind: CaseIterable {
     let transport = kind.make(server.port)
     _ = transport.begin(request) { recorder.take($0) }
     #expect(recorder.waitsForEnd())
+    withExtendedLifetime(server) {}
     return recorder
   }
 
@@ -72,6 +73,7 @@ enum TransportKind: CaseIterable {
     #expect(recorder.fields["x-some-name"] == "Value")
     #expect(recorder.body == Array("ok".utf8))
     #expect(recorder.all.last == .ended(nil))
+    withExtendedLifetime(server) {}
   }
 
   @Test(arguments: TransportKind.allCases) func chunksArriveBeforeTheEnd(_ kind: TransportKind) throws {
@@ -89,6 +91,7 @@ enum TransportKind: CaseIterable {
     mayContinue.signal()
     #expect(recorder.waitsForEnd())
     #expect(recorder.body == Array("abcde".utf8))
+    withExtendedLifetime(server) {}
   }
 
   @Test(arguments: TransportKind.allCases) func manyAnswersAreOpenAtATime(_ kind: TransportKind) throws {
@@ -107,6 +110,7 @@ enum TransportKind: CaseIterable {
     for recorder in recorders { #expect(recorder.waitsForEnd()) }
     // The answers have no end, so each one has failed.
     #expect(recorders.allSatisfy { $0.failure?.isUnsent == false })
+    withExtendedLifetime(server) {}
   }
 
   @Test(arguments: TransportKind.allCases) func aCancelledRequestEndsItsConnectionAndItsEvents(
@@ -127,6 +131,7 @@ enum TransportKind: CaseIterable {
     #expect(isGone.wait(timeout: .now() + 30) == .success)
     #expect(recorder.all.count == 2)
     exchange.cancel()
+    withExtendedLifetime(server) {}
   }
 
   @Test(arguments: TransportKind.allCases) func requestsCanBeCancelledAtAnyTime(_ kind: TransportKind) throws
@@ -153,6 +158,7 @@ enum TransportKind: CaseIterable {
         exchange.cancel()
       }
     }
+    withExtendedLifetime(server) {}
   }
 
   @Test(arguments: TransportKind.allCases)
@@ -180,6 +186,7 @@ enum TransportKind: CaseIterable {
     }
     #expect(received.withLock { $0.filter { $0.hasPrefix("POST /2") }.count } == 1)
     #expect(failures[0] == nil && failures[1]?.isUnsent == false)
+    withExtendedLifetime(server) {}
   }
 
   @Test(arguments: TransportKind.allCases) func aSilentServerEndsTheRequest(_ kind: TransportKind) throws {
@@ -235,6 +242,7 @@ enum TransportKind: CaseIterable {
     _ = transport.begin(WebRequest("GET", "/")) { recorder.take($0) }
     #expect(recorder.waitsForEnd())
     #expect(recorder.failure?.message.contains("TLS") == true, "\(recorder.all)")
+    withExtendedLifetime(server) {}
   }
 
   @Test(arguments: TransportKind.allCases) func aRedirectIsAnAnswer(_ kind: TransportKind) throws {
@@ -408,6 +416,7 @@ enum TransportKind: CaseIterable {
     #expect(second.waitsForEnd())
     #expect(second.failure?.isUnsent == false)
     #expect(requests.withLock { $0 } == 2)
+    withExtendedLifetime(server) {}
   }
 
   @Test(arguments: ["a\r\nb: c", "a\nb", "a\0b"]) func aFieldCannotBeginAnother(value: String) throws {
@@ -419,6 +428,7 @@ enum TransportKind: CaseIterable {
     _ = transport.begin(request) { recorder.take($0) }
     #expect(recorder.waitsForEnd())
     #expect(recorder.failure?.isUnsent == true)
+    withExtendedLifetime(server) {}
   }
   #endif
 }

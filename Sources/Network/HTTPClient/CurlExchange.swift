@@ -5,8 +5,8 @@ internal import ByteStore
 internal import CCurl
 internal import Dispatch
 
-/// One transfer and its handler. `cancel` is usable from any thread, and everything else only on the thread of
-/// the loop.
+/// One transfer and its handler. `cancel` is usable from any thread, and everything else only on the thread
+/// of the loop.
 @safe final class CurlExchange: WebExchange, @unchecked Sendable {
   // Why `@unchecked Sendable` is correct: the lock protects the handler, and the loop uses the rest.
   /// The longest time that is taken for one.

@@ -1,7 +1,8 @@
 // Requests of HTTP by the system's libcurl.
 //
 // FoundationNetworking, whose URLSession stands on libcurl too, ends the process when an answer is cut within
-// its head. It also adds 12 milliseconds and 11 megabytes to the start of each program that is linked with it.
+// its head. It also adds 12 milliseconds and 11 megabytes to the start of each program that is linked with
+// it.
 //
 //   1. One thread performs all requests of a transport. It begins with the first one.
 //   2. A request ends after a time without a byte in either direction.

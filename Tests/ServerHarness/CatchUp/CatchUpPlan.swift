@@ -30,7 +30,7 @@ package enum CatchUpTask: Sendable, Codable {
   case comeBack(CatchUpWay)
 }
 
-/// What a client has found at the end of its task.
+/// The findings of a client at the end of its task.
 package struct CatchUpReport: Sendable, Codable {
   /// From the opening of the store until the server has confirmed all documents and all writes.
   package var seconds = 0.0
@@ -40,7 +40,7 @@ package struct CatchUpReport: Sendable, Codable {
   /// The peak of the resident memory of the client's process.
   package var peakBytes = 0
   package var documents = 0
-  /// Of the contents of all documents.
+  /// The digest of the contents of all documents.
   package var digest: UInt64 = 0
 
   package init() {}

@@ -9,7 +9,8 @@ struct RemoteHost: Sendable {
   var name: String
   var isSSLEnabled: Bool
 
-  /// The remote of a database at this host. Traps if the app has no project. No connection is made before the first request.
+  /// The remote of a database at this host. Traps if the app has no project. No connection is made before the
+  /// first request.
   func remote(of app: FirebaseApp, database: String) -> any Remote {
     let options = app.options
     guard let project = options.projectID, !project.isEmpty else {

@@ -2,8 +2,8 @@
 //
 //   1. Wait until a descriptor is ready, a timer is due, or a block was added.
 //   2. Pass each event to its connection.
-//   3. Run the blocks that were added, and the timers that are due. Blocks that take long leave the rest to the
-//      next turn, so that connections with short requests do not wait for all of them.
+//   3. Run the blocks that were added, and the timers that are due. Blocks that take long leave the rest to
+//      the next turn, so that connections with short requests do not wait for all of them.
 //   4. Let the connections that have output send it: all answers of a turn leave in one call of the system.
 
 internal import ByteStore
@@ -24,8 +24,8 @@ protocol EventReceiver: AnyObject {
 }
 
 package final class EventLoop: LoopExecutor, @unchecked Sendable {
-  // Why `@unchecked Sendable` is correct: `receivers`, `timers`, `turnReceivers` and `blocks` are only used on
-  // the thread of the loop. Everything else protects itself.
+  // Why `@unchecked Sendable` is correct: `receivers`, `timers`, `turnReceivers` and `blocks` are only used
+  // on the thread of the loop. Everything else protects itself.
   private struct Mailbox {
     var blocks: [@Sendable () -> Void] = []
     var isStopping = false
@@ -223,7 +223,8 @@ private final class HeapTimer: LoopTimer, @unchecked Sendable {
 /// Memory for the bytes that a loop reads from its sockets.
 @safe
 final class ReadBuffer {
-  /// A connection with many small requests occupies its loop for as long as these bytes take, and others wait.
+  /// A connection with many small requests occupies its loop for as long as these bytes take, and others
+  /// wait.
   static let byteCount = 16 * 1024
 
   let bytes: UnsafeMutableRawBufferPointer

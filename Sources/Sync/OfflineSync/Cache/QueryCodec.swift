@@ -5,7 +5,7 @@
 //   scope   := kind:u8 names                       kind: 0 collection | 1 collection group | 2 document
 //   filters := count:varint filter{count}
 //   filter  := 0 names operator value | 1 filters | 2 filters       a comparison, all of, any of
-//   orders  := count:varint (names direction:u8 missing:u8){count}  the explicit ones; 1 descending, 1 as null
+//   orders  := count:varint (names direction:u8 missing:u8){count}  explicit ones; 1 descending, 1 as null
 //   cursor  := 0 | side:u8 count:varint value{count}                side: 1 before | 2 after
 //   limit   := 0 | 1 count:varint | 2 count:varint                  the first, the last
 //   names, value := as in BatchCodec; a value is a record with the field "v", and an operator is one name
