@@ -14,7 +14,7 @@ import FirebaseFirestore
 import Foundation
 
 struct Phone: Sendable {
-  private static let secondsMax = 60
+  private static let secondsMax = 300
 
   private let name: String
   private let firestore: Firestore

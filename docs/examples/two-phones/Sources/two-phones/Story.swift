@@ -54,7 +54,7 @@ final class PhoneProcess {
     Lines.write("\(name) has \(try await child.next())")
   }
 
-  /// The conversation and the counts, once it has this number of messages. Throws after a minute.
+  /// The conversation and the counts, once it has this number of messages. Throws after five minutes.
   @discardableResult
   func list(count: Int) async throws -> [String] {
     try child.send("list \(count)")
