@@ -94,7 +94,7 @@ private struct SyncWriter {
     while !FileManager.default.fileExists(atPath: place.request.path) {
       try await write()
       if random.oneIn(12) { try await beOffline() }
-      try await Task.sleep(for: .milliseconds(random.below(20)))
+      try await Task.sleep(for: .milliseconds(random.below(60)))
     }
     try await firestore.enableNetwork()
     try await firestore.waitForPendingWrites()
