@@ -90,7 +90,7 @@ import Testing
 
   @Test(arguments: [
     RemoteError.Code.aborted, .failedPrecondition, .permissionDenied, .notFound, .alreadyExists,
-    .invalidArgument, .resourceExhausted,
+    .invalidArgument,
   ])
   func aRefusalIsPassedOn(code: RemoteError.Code) throws {
     let answers = commit()
@@ -116,6 +116,51 @@ import Testing
     try register()
     end(.permissionDenied)
     #expect(answers.lastError == .unanswered)
+  }
+
+  /// The second server refuses the connection, and the first one has perhaps applied the batch.
+  @Test(arguments: [
+    RemoteError.Code.invalidArgument, .notFound, .alreadyExists, .failedPrecondition, .permissionDenied,
+    .unimplemented,
+  ])
+  func aRefusalBeforeTheBatchIsSentAgainSaysNothingAboutIt(code: RemoteError.Code) throws {
+    let answers = commit()
+    try register()
+    end(.unavailable)
+    peer.scheduler.play(for: 2_000_000)
+    end(code)
+    #expect(answers.lastError == .unanswered)
+  }
+
+  @Test(arguments: [RemoteError.Code.resourceExhausted, .unauthenticated], [true, false])
+  func codesOfConnectionsAreNoRefusals(code: RemoteError.Code, isSentAgain: Bool) throws {
+    let answers = commit()
+    try register()
+    let first = try identity()
+    if isSentAgain {
+      end(code)
+    } else {
+      end(.unavailable)
+      peer.scheduler.play(for: 2_000_000)
+      end(code)
+    }
+    #expect(answers.all.isEmpty)
+    peer.scheduler.play(for: 4_000_000)
+    try register()
+    #expect(try identity() == first)
+    succeed()
+    #expect(try #require(answers.last).get() == Self.version)
+  }
+
+  @Test func codesOfConnectionsUntilTheTimeLimitLeaveTheOutcomeUnknown() throws {
+    let answers = commit()
+    try register()
+    for _ in 0..<8 {
+      end(.resourceExhausted)
+      peer.scheduler.play(for: 4_000_000)
+    }
+    #expect(answers.lastError == .unanswered)
+    #expect(answers.all.count == 1)
   }
 
   @Test func aCommitThatWasNotSentIsUnavailable() {

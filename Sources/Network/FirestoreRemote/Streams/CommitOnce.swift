@@ -25,6 +25,8 @@ final class CommitOnce: @unchecked Sendable {
   private var backoff: Backoff
   /// Whether the present stream has registered the run.
   private var isRegistered = false
+  /// Whether the batch was sent on the present stream.
+  private var isSent = false
   /// The number of streams on which the batch was sent. A server may have applied it if there is one.
   private var sentCount = 0
 
@@ -57,7 +59,7 @@ final class CommitOnce: @unchecked Sendable {
     guard answer != nil else { return }
     attempt += 1
     let attempt = attempt
-    isRegistered = false
+    (isRegistered, isSent) = (false, false)
     stream = BatchStream(context, as: user) { [self] event in
       guard answer != nil, attempt == self.attempt else { return }
       receive(event)
@@ -81,6 +83,7 @@ final class CommitOnce: @unchecked Sendable {
   private func send() {
     guard isRegistered else { return sendByREST() }
     write = runs.sent(write, of: user)
+    isSent = true
     sentCount += 1
     stream?.write(write)
   }
@@ -104,13 +107,18 @@ final class CommitOnce: @unchecked Sendable {
     switch error.code {
     // The server may have forgotten a batch that it has applied.
     case _ where error == .outcomeUnknown: end(.failure(.unanswered))
+    // These also come from connections, before the batch is sent or after it was applied.
+    case .resourceExhausted, .unauthenticated: retry()
+    case _ where !isSent: if error.code.isPermanent { end(.failure(.unanswered)) } else { retry() }
     // The server looks for the batch before it looks at these.
     case .invalidArgument, .notFound, .alreadyExists, .failedPrecondition, .aborted: end(.failure(error))
     case _ where error.code.isRefusal && sentCount == 1: end(.failure(error))
     case _ where error.code.isPermanent: end(.failure(.unanswered))
-    default: context.scheduler.run(after: backoff.next()) { [self] in open() }
+    default: retry()
     }
   }
+
+  private func retry() { context.scheduler.run(after: backoff.next()) { [self] in open() } }
 
   private func end(_ result: Result<SnapshotVersion, RemoteError>) {
     guard let answer else { return }
