@@ -204,4 +204,52 @@ import Testing
     #expect(answers.lastError == .unanswered)
     #expect(peer.transport.all.isEmpty)
   }
+
+  // MARK: Several commits
+
+  @Test func fourCommitsRunAtATimeAndTheOthersInTheirOrder() throws {
+    let answers = (0..<7).map { _ in commit() }
+    #expect(peer.channels.all.count == 4)
+    guard peer.channels.all.count == 4 else { return }
+    for number in 5...7 {
+      peer.channels.all[number - 5].end(RemoteError(.unavailable, "no"))
+      peer.play()
+      #expect(peer.channels.all.count == number)
+      try register()
+      #expect(try identity().batch == Int64(number))
+    }
+    #expect(answers.map(\.all.count) == [1, 1, 1, 0, 0, 0, 0])
+  }
+
+  @Test func theTimeLimitOfACommitThatWaitsCountsFromTheCall() {
+    _ = (0..<4).map { _ in commit() }
+    peer.scheduler.play(for: 10_000_000)
+    let answers = commit()
+    peer.scheduler.play(for: 5_100_000)
+    // The first four have ended.
+    #expect(peer.channels.all.count == 5)
+    #expect(answers.all.isEmpty)
+    peer.scheduler.play(for: 9_950_000)
+    #expect(answers.lastError?.code == .unavailable)
+    #expect(peer.channels.all.count(where: { !$0.isClosed }) == 0)
+  }
+
+  @Test func aCommitWhoseTimeEndsBeforeItBeginsIsNotSent() {
+    let answers = (0..<6).map { _ in commit() }
+    peer.scheduler.play(for: 16_000_000)
+    #expect(answers.map { $0.lastError?.code } == Array(repeating: .unavailable, count: 6))
+    #expect(peer.channels.all.count(where: { !$0.isClosed }) == 0)
+    _ = commit()
+    #expect(peer.channels.all.count(where: { !$0.isClosed }) == 1)
+  }
+
+  @Test func commitsThatWaitedUseRESTAtAnotherServer() {
+    let answers = (0..<6).map { _ in commit() }
+    channel.deliver(#"{"streamId": "1", "streamToken": "AQ=="}"#)
+    peer.play()
+    // The one that found it out, and the two that waited.
+    #expect(peer.transport.all.count == 3)
+    #expect(peer.channels.all.count == 4)
+    #expect(answers.map(\.all.count) == Array(repeating: 0, count: 6))
+  }
 }

@@ -25,7 +25,7 @@ public import OfflineSync
 /// Usable from any thread, and for several databases.
 public final class FirestoreRemote: Remote {
   private let context: RemoteContext
-  private let runs = CommitRuns()
+  private let runs: CommitRuns
 
   /// Creates a remote. No connection is made before the first request.
   public convenience init(_ options: FirestoreRemoteOptions) {
@@ -51,6 +51,7 @@ public final class FirestoreRemote: Remote {
       transport: transport, channels: channels, scheduler: scheduler)
     context.callTimeLimit = timeLimit
     self.context = context
+    runs = CommitRuns(scheduler)
   }
 
   // MARK: Credentials

@@ -1,8 +1,9 @@
 // A commit outside the queue, on a write stream of its own.
 //
-//   1. The handshake registers the run of the user. A server that registers nothing gets the commit by REST.
-//   2. The batch is sent, with its identity.
-//   3. If the stream ends without an answer, another stream is opened after a delay, and the batch is sent
+//   1. It waits until few others run.
+//   2. The handshake registers the run of the user. A server that registers nothing gets the commit by REST.
+//   3. The batch is sent, with its identity.
+//   4. If the stream ends without an answer, another stream is opened after a delay, and the batch is sent
 //      again. The server answers with the outcome of the first time.
 //
 // All of that together has the time limit of a call.
@@ -21,6 +22,8 @@ final class CommitOnce: @unchecked Sendable {
   private var write: RemoteWrite
   private var answer: Answer?
   private var stream: (any WriteStream)?
+  /// Whether it has left the line of commits.
+  private var hasBegun = false
   private var attempt = 0
   private var backoff: Backoff
   /// Whether the present stream has registered the run.
@@ -46,7 +49,14 @@ final class CommitOnce: @unchecked Sendable {
 
   func start() {
     context.scheduler.run(after: context.callTimeLimit) { [self] in timeOut() }
-    open()
+    runs.begin(self)
+  }
+
+  /// Begins, after others have ended. A commit that has ended meanwhile only leaves.
+  func run() {
+    guard answer != nil else { return runs.end(self, hasRun: true) }
+    hasBegun = true
+    if runs.registers == false { sendByREST() } else { open() }
   }
 
   private func timeOut() {
@@ -131,5 +141,6 @@ final class CommitOnce: @unchecked Sendable {
     stream?.close()
     stream = nil
     runs.remove(write, of: user)
+    runs.end(self, hasRun: hasBegun)
   }
 }

@@ -3,6 +3,8 @@
 //   - The remote is a queue of its own, with one run for each user. Each commit is a batch.
 //   - A server of Dugout registers the run when a write stream opens, and applies each batch once. A commit
 //     whose answer was lost is therefore sent again.
+//   - A few commits run at a time, and the others wait in their order. Each one has a session of its own, and a
+//     connection would have none left for the other streams.
 //   - It is found out with the first commit whether the server is one of Dugout.
 
 internal import DocumentStore
@@ -19,10 +21,40 @@ final class CommitRuns: @unchecked Sendable {
     var open: Set<Int64> = []
   }
 
+  /// Commits that run at a time.
+  private static let runningMax = 4
+
+  private let scheduler: any SyncScheduler
   private let queue = "commits-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
   private var runs: [String?: Run] = [:]
   /// Whether the server registers runs; nil if that is not known yet.
   var registers: Bool?
+  private var runningCount = 0
+  private var waiting: [CommitOnce] = []
+
+  init(_ scheduler: any SyncScheduler) { self.scheduler = scheduler }
+
+  // MARK: The line
+
+  /// Begins a commit now, or when one before it has ended.
+  func begin(_ commit: CommitOnce) {
+    guard runningCount < Self.runningMax else { return waiting.append(commit) }
+    runningCount += 1
+    commit.run()
+  }
+
+  /// Ends a commit, whether it has begun or not.
+  func end(_ commit: CommitOnce, hasRun: Bool) {
+    guard hasRun else { return waiting.removeAll { $0 === commit } }
+    runningCount -= 1
+    guard !waiting.isEmpty else { return }
+    runningCount += 1
+    let next = waiting.removeFirst()
+    // Not within this call, because the next one may end at once, and the line may be long.
+    scheduler.run { next.run() }
+  }
+
+  // MARK: Batches
 
   /// Adds a batch to the run of a user.
   func add(_ mutations: [Mutation], of user: String?) -> RemoteWrite {
