@@ -1,11 +1,12 @@
 // Commits of transactions: once at a server of Dugout, with an unknown outcome at any other one.
 
 import DocumentStore
-import FirestoreRemote
 import FirestoreWire
 import Harness
 import OfflineSync
 import Testing
+
+@testable import FirestoreRemote
 
 @Suite struct CommitOnceTests {
   private typealias Commit = Result<SnapshotVersion, RemoteError>
@@ -251,5 +252,26 @@ import Testing
     #expect(peer.transport.all.count == 3)
     #expect(peer.channels.all.count == 4)
     #expect(answers.map(\.all.count) == Array(repeating: 0, count: 6))
+  }
+
+  @Test func aCommitIsForgottenWithItsAnswer() throws {
+    let scheduler = peer.scheduler
+    func cache() -> TokenCache { TokenCache(scheduler, nil, timeLimit: 15_000_000) }
+    let context = RemoteContext(
+      RequestHead(database: ScriptedRemote.database, apiKey: nil, appID: nil),
+      RemoteCredentials(users: cache(), app: cache()), transport: peer.transport, channels: peer.channels,
+      scheduler: scheduler)
+    weak var once: CommitOnce?
+    do {
+      let set = Mutation.set(.init("rooms/a"), StoredMap([(name: "n", value: .integer(1))]))
+      let commit = CommitOnce(context, CommitRuns(scheduler), committing: [set], as: "ann") { _ in }
+      commit.start()
+      once = commit
+    }
+    peer.play()
+    #expect(once != nil)
+    try register()
+    succeed()
+    #expect(once == nil)
   }
 }

@@ -48,7 +48,8 @@ final class CommitOnce: @unchecked Sendable {
   }
 
   func start() {
-    context.scheduler.run(after: context.callTimeLimit) { [self] in timeOut() }
+    // The line, the stream or the delay keeps the commit, and the timer does not after the answer.
+    context.scheduler.run(after: context.callTimeLimit) { [weak self] in self?.timeOut() }
     runs.begin(self)
   }
 
