@@ -70,6 +70,52 @@ import Testing
     #expect(peer.channels.all.last?.fields["authorization"] == "Bearer t2")
   }
 
+  /// A remote whose token "t1" was refused.
+  private func refused() -> ScriptedRemote {
+    let peer = ScriptedRemote(hasCredentials: true)
+    _ = peer.watch(as: "ann")
+    peer.tokens.give("t1", to: 0)
+    peer.play()
+    peer.channels.all[0].end(RemoteError(.unauthenticated, "no"))
+    peer.play()
+    return peer
+  }
+
+  @Test func aRefusedTokenMayComeAgainAfterAMinute() {
+    let peer = refused()
+    peer.scheduler.play(for: 61_000_000)
+    _ = peer.watch(as: "ann")
+    #expect(peer.tokens.all.last?.request.summary == "ann -")
+    peer.tokens.give("t1", to: 1)
+    peer.play()
+    #expect(peer.channels.all.count == 2)
+    #expect(peer.channels.all.last?.fields["authorization"] == "Bearer t1")
+  }
+
+  @Test func theMinuteCountsFromTheLastRefusal() {
+    let peer = refused()
+    peer.scheduler.play(for: 40_000_000)
+    _ = peer.watch(as: "ann")
+    peer.tokens.give("t2", to: 1)
+    peer.play()
+    peer.channels.all[1].end(RemoteError(.unauthenticated, "no"))
+    peer.scheduler.play(for: 30_000_000)
+    _ = peer.watch(as: "ann")
+    #expect(peer.tokens.all.last?.request.summary == "ann t2")
+  }
+
+  @Test func aRefusedTokenMayComeAgainAfterAReport() {
+    let peer = refused()
+    peer.remote.tokenDidChange(of: "ann")
+    peer.play()
+    _ = peer.watch(as: "ann")
+    #expect(peer.tokens.all.last?.request.summary == "ann -")
+    peer.tokens.give("t1", to: 1)
+    peer.play()
+    #expect(peer.channels.all.last?.fields["authorization"] == "Bearer t1")
+    #expect(peer.channels.all.count == 2)
+  }
+
   @Test func aTokenMayComeAgainIfTheOtherOneWasPerhapsRefused() {
     let peer = ScriptedRemote(hasCredentials: true, hasAppCheck: true)
     _ = peer.watch(as: "ann")

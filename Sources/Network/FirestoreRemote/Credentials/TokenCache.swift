@@ -2,7 +2,8 @@
 //
 //   - At most one fetch for a user is in progress. All requests of that time wait for it.
 //   - A fetch that takes too long counts as failed, so no request waits for ever.
-//   - A refused token is not used again.
+//   - A refused token is not used again for a minute, or until the app reports a new one. The server may have
+//     refused it for a reason that passes, as a clock that is wrong.
 //   - A token that arrives after the app has reported a new one is dropped.
 
 package import OfflineSync
@@ -22,10 +23,14 @@ package final class TokenCache: @unchecked Sendable {
     /// The token in use: nil if it has to be fetched, and a nil inside if there is none.
     var token: FirestoreToken??
     var refused: FirestoreToken?
+    /// The number of the last refusal.
+    var refusal = 0
     /// Whether the refused token may have been refused for another reason, so that it may come again.
     var mayRepeat = false
     var fetch: Fetch?
   }
+
+  private static let refusalTime: Int64 = 60_000_000
 
   private let scheduler: any SyncScheduler
   private let fetch: TokenFetch?
@@ -60,11 +65,19 @@ package final class TokenCache: @unchecked Sendable {
     entries[user]?.token = nil
     entries[user]?.refused = token
     entries[user]?.mayRepeat = mayRepeat
+    lastNumber += 1
+    let number = lastNumber
+    entries[user]?.refusal = number
+    scheduler.run(after: Self.refusalTime) { [weak self] in
+      guard let self, entries[user]?.refusal == number else { return }
+      entries[user]?.refused = nil
+    }
   }
 
   /// Drops the token of a user, because the app has another one.
   package func renew(for user: String?) {
     entries[user]?.token = nil
+    entries[user]?.refused = nil
     guard let old = entries[user]?.fetch else { return }
     old.cancel?()
     begin(for: user, old.waiting)

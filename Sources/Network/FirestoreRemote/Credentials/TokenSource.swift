@@ -12,8 +12,8 @@ public typealias FirestoreTokenSource =
 public struct FirestoreTokenRequest: Sendable, Hashable {
   /// The user whose requests need the token; nil if no user is signed in.
   public var user: String?
-  /// The token that the server has refused; nil if it has refused none. It is not used again, so the app has
-  /// to get a new one.
+  /// The token that the server has refused within the last minute; nil if it has refused none. It is not used
+  /// in that time, so the app has to get a new one.
   public var refused: FirestoreToken?
 
   /// Creates a request, as tests of an app's closure need it.
