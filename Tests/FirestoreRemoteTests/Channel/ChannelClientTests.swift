@@ -432,4 +432,45 @@ import Testing
     #expect(
       script.events == [.closed(RemoteError(.resourceExhausted, "A message of the server is too long."))])
   }
+
+  // MARK: Short answers
+
+  @Test func shortAnswersWithoutAMessageAreAskedForWithADelay() {
+    var script = Script()
+    script.open()
+    var delays: [Int64] = []
+    for number in 1...8 {
+      script.bring("[[\(number),[\"noop\"]]]")
+      let requests = script.requests.count
+      script.take(.answer(request: script.last("GET").number, .ended(nil)))
+      guard script.requests.count == requests else { continue }
+      delays.append(script.timers.last!.delay)
+      script.wakeLast()
+      #expect(script.requests.count == requests + 1)
+    }
+    #expect(delays.count == 7)
+    #expect(delays.first.map { (375_000...625_000).contains($0) } == true)
+    #expect(delays.last.map { $0 >= 3_000_000 } == true)
+    #expect(script.events.isEmpty)
+  }
+
+  @Test func aMessageOrALongAnswerIsFollowedAtOnce() {
+    var script = Script()
+    script.open()
+    script.bring(#"[[1,["noop"]]]"#)
+    script.take(.answer(request: script.last("GET").number, .ended(nil)))
+    for number in 2...5 {
+      script.bring("[[\(number),[{\"a\":1}]]]")
+      let requests = script.requests.count
+      script.take(.answer(request: script.last("GET").number, .ended(nil)))
+      #expect(script.requests.count == requests + 1)
+    }
+    for number in 6...9 {
+      script.bring("[[\(number),[\"noop\"]]]")
+      if script.timers.contains(where: { $0.delay == 1_000_000 }) { script.wake(1_000_000) }
+      let requests = script.requests.count
+      script.take(.answer(request: script.last("GET").number, .ended(nil)))
+      #expect(script.requests.count == requests + 1)
+    }
+  }
 }

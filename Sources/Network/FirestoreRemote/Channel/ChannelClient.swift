@@ -84,6 +84,9 @@ struct ChannelClient {
       } else if timer == back.retry {
         back.retry = nil
         beginBack()
+        if back.emptyAnswers.count > 0 { back.pause = wake(after: settings.shortAnswerTime) }
+      } else if timer == back.pause {
+        back.pause = nil
       } else if timer == back.watch {
         watchPassed()
       } else if timer == back.suspicion {
@@ -238,7 +241,26 @@ struct ChannelClient {
       guard back.hasBroughtArrays, !back.pieces.isWithinPiece else {
         return backFailed(RemoteError(.unavailable, "The server ends its answers before they are complete."))
       }
+      backAnswered()
+    }
+  }
+
+  /// Begins the next back channel. A server or proxy may end each answer at once, so an answer without a
+  /// message that follows another one of its kind within a short time is followed by a delay.
+  private mutating func backAnswered() {
+    guard !back.hasBroughtMessages else {
+      (back.pause, back.emptyAnswers) = (nil, ChannelAttempts())
+      return beginBack()
+    }
+    guard back.pause != nil else {
+      back.emptyAnswers.reset()
       beginBack()
+      back.pause = wake(after: settings.shortAnswerTime)
+      return
+    }
+    (back.watch, back.suspicion) = (nil, nil)
+    if let delay = back.emptyAnswers.fail(max: .max, settings, random: &address.random) {
+      back.retry = wake(after: delay)
     }
   }
 
@@ -266,7 +288,9 @@ struct ChannelClient {
     back.hasBroughtArrays = true
     back.attempts.reset()
     switch array.content {
-    case .message(let message): actions.append(.deliver(.message(message)))
+    case .message(let message):
+      back.hasBroughtMessages = true
+      actions.append(.deliver(.message(message)))
     case .error(let error): end(error)
     case .close: end(nil)
     case .stop: end(RemoteError(.unavailable, "The server has stopped the session."))

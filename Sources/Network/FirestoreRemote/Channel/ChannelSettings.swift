@@ -11,6 +11,8 @@ package struct ChannelSettings: Sendable {
   package var delayMax: Int64 = 4_000_000
   /// The time in which a back channel brings its first bytes, unless something on the way holds them back.
   package var detectionTime: Int64 = 5_000_000
+  /// An answer of a back channel is short if it ends within this time.
+  package var shortAnswerTime: Int64 = 1_000_000
   /// The time between arrays of the server, if it does not say another one.
   package var keepAlive: Int64 = 30_000_000
   /// Seconds without a byte after which a request that is not a back channel fails.

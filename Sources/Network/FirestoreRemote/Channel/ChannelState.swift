@@ -30,6 +30,11 @@ struct BackState {
   var retry: UInt64?
   /// Whether the request has brought an array that was not here before.
   var hasBroughtArrays = false
+  var hasBroughtMessages = false
+  /// The short time after the begin of a request that follows an answer without a message.
+  var pause: UInt64?
+  /// Answers in a row without a message, each within that time.
+  var emptyAnswers = ChannelAttempts()
   var byteCount = 0
   /// The timer of silence, and whether bytes have come since it was set.
   var watch: UInt64?
@@ -47,7 +52,7 @@ struct BackState {
   /// Begins a request. Attempts are counted further.
   mutating func reset(pieceLengthMax: Int) {
     (answer, pieces) = (WebAnswer(), PieceReader(lengthMax: pieceLengthMax))
-    (hasBroughtArrays, hasNewBytes) = (false, false)
+    (hasBroughtArrays, hasBroughtMessages, hasNewBytes) = (false, false, false)
     (byteCount, silentPeriods) = (0, 0)
     (retry, watch, suspicion) = (nil, nil, nil)
   }
