@@ -229,6 +229,22 @@ import Testing
     #expect(opened.events.names.suffix(2) == ["answered", "closed"])
     #expect(opened.events.lastError?.code == .internal)
   }
+
+  @Test func aBatchThatNoServerTakesIsRejectedWithItsSize() throws {
+    let opened = try shaken(isDugout: true)
+    // The batch is within the limits of a client. In JSON, a control character takes six bytes.
+    var write = batch()
+    let text = StoredValue.string(String(repeating: "\u{1}", count: 1_000_000))
+    write.mutations = [.set(path, StoredMap([(name: "b", value: text)]))]
+    write.mutations += [.set(DocumentPath("rooms/b"), StoredMap([(name: "b", value: text)]))]
+    send(write, opened)
+    #expect(opened.channel.count == 1)
+    #expect(opened.channel.isClosed)
+    let error = try #require(opened.events.lastError)
+    #expect(error.code == .invalidArgument)
+    #expect(error.message.hasPrefix("The batch has 120"))
+    #expect(error.message.hasSuffix(" bytes in JSON, and the remote takes 10550272."))
+  }
 }
 
 extension Events where Event == WriteStreamEvent {

@@ -29,6 +29,10 @@ package struct RemoteContext: Sendable {
 
   package var database: DatabaseName { head.database }
 
+  /// The size of a message that any server takes: 10 MiB and 63 KiB. The rest of the limit is for the form
+  /// around the message.
+  static let messageBytesMax = WireLimits.standard.bytesMax - 1024
+
   /// The limits for messages of the server, whose documents need not follow the rules of writes.
   static let limits: WireLimits = {
     var limits = WireLimits()
