@@ -38,8 +38,8 @@ final class RawServer: Sendable {
         accepted.wake()
         Thread.detachNewThread {
           answer(RawConnection(descriptor))
-          // The peer sees the end. The number is released with the server, so that no other socket has it.
-          shutdown(descriptor, Int32(SHUT_RDWR))
+          // The peer sees the end. The number is released with the server, and another socket may have it then.
+          connections.withLock { if $0.contains(descriptor) { shutdown(descriptor, Int32(SHUT_RDWR)) } }
         }
       }
     }
@@ -50,9 +50,12 @@ final class RawServer: Sendable {
   deinit {
     shutdown(listener, Int32(SHUT_RDWR))
     close(listener)
-    for descriptor in connections.withLock({ $0 }) {
-      shutdown(descriptor, Int32(SHUT_RDWR))
-      close(descriptor)
+    connections.withLock { descriptors in
+      for descriptor in descriptors {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        close(descriptor)
+      }
+      descriptors = []
     }
   }
 }
