@@ -208,6 +208,29 @@ enum TransportKind: CaseIterable {
     withExtendedLifetime(server) {}
   }
 
+  #if !canImport(Darwin)
+  /// A write to a connection that the server has closed would end a program that does not ignore the signal.
+  @Test func theThreadOfRequestsBlocksTheSignalOfBrokenPipes() throws {
+    let server = try RawServer { connection in
+      if connection.request() != nil {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+      }
+    }
+    let transport = TransportKind.curl.make(server.port)
+    let recorder = ExchangeRecorder()
+    let blocks = Locked<[Bool]>([])
+    // The thread of requests calls the handler.
+    _ = transport.begin(WebRequest("GET", "/")) { event in
+      var signals = sigset_t()
+      pthread_sigmask(SIG_BLOCK, nil, &signals)
+      blocks.withLock { $0.append(sigismember(&signals, SIGPIPE) == 1) }
+      recorder.take(event)
+    }
+    #expect(recorder.waitsForEnd())
+    #expect(blocks.withLock { !$0.isEmpty && $0.allSatisfy { $0 } })
+  }
+  #endif
+
   @Test(arguments: TransportKind.allCases) func aHostThatCannotBeReachedHasNoEffect(_ kind: TransportKind)
     throws
   {

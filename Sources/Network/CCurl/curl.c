@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,13 @@ static void load(void) {
 const char *dugout_curl_load(void) {
   pthread_once(&once, load);
   return failure;
+}
+
+void dugout_curl_block_pipe_signal(void) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &signals, NULL);
 }
 
 // A transfer, and what its callbacks need.

@@ -60,6 +60,7 @@ final class CurlLoop: @unchecked Sendable {
   // MARK: On the thread
 
   private func run() {
+    dugout_curl_block_pipe_signal()
     if let failure = unsafe dugout_curl_load() {
       return refuseAll(WebFailure(unsafe String(cString: failure), isUnsent: true))
     }

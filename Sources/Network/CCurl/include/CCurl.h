@@ -9,6 +9,10 @@
 /// Loads the library, once. Returns NULL, or the reason why it cannot be used. Usable from any thread.
 const char *dugout_curl_load(void);
 
+/// Blocks SIGPIPE on this thread, which libcurl does not do. A write to a broken connection would end a
+/// program that does not ignore the signal. Other threads of the program keep their signals.
+void dugout_curl_block_pipe_signal(void);
+
 /// Takes bytes of an answer. A line of its head comes as a whole. Returns 0 to end the transfer.
 typedef int (*dugout_curl_receiver)(void *context, const uint8_t *bytes, size_t count);
 
