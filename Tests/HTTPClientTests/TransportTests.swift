@@ -209,6 +209,38 @@ enum TransportKind: CaseIterable {
   }
 
   #if !canImport(Darwin)
+  /// The server accepts the connection and never answers the handshake of TLS.
+  @Test func silenceBeforeThereIsAConnectionHasNoEffect() throws {
+    let end = DispatchSemaphore(value: 0)
+    let server = try RawServer { _ in end.wait() }
+    var request = WebRequest("POST", "/")
+    request.body = Array("body".utf8)
+    request.silenceSeconds = 0.3
+    let recorder = ExchangeRecorder()
+    let transport = TransportKind.curl.make("127.0.0.1:\(server.port)", isTLS: true)
+    _ = transport.begin(request) { recorder.take($0) }
+    #expect(recorder.waitsForEnd())
+    #expect(recorder.failure == WebFailure("The server has not sent anything for too long.", isUnsent: true))
+    end.signal()
+  }
+
+  @Test func silenceAfterARequestHasAnUnknownEffect() throws {
+    let end = DispatchSemaphore(value: 0)
+    let server = try RawServer { connection in
+      _ = connection.request()
+      end.wait()
+    }
+    var request = WebRequest("POST", "/")
+    request.body = Array("body".utf8)
+    request.silenceSeconds = 0.3
+    let recorder = ExchangeRecorder()
+    let transport = TransportKind.curl.make(server.port)
+    _ = transport.begin(request) { recorder.take($0) }
+    #expect(recorder.waitsForEnd())
+    #expect(recorder.failure == WebFailure("The server has not sent anything for too long."))
+    end.signal()
+  }
+
   /// A write to a connection that the server has closed would end a program that does not ignore the signal.
   @Test func theThreadOfRequestsBlocksTheSignalOfBrokenPipes() throws {
     let server = try RawServer { connection in

@@ -42,6 +42,9 @@ enum {
   GLOBAL_DEFAULT = 3
 };
 
+// Less than the time limit of a call, which is 15 seconds, so that the call knows that nothing was sent.
+static const long CONNECT_MILLISECONDS = 10000;
+
 struct message {
   int kind;
   void *easy;
@@ -194,7 +197,7 @@ void *dugout_curl_transfer_create(
   curl.easy_setopt(easy, OPTION_PIPEWAIT, strncmp(url, "https:", 6) == 0 ? 1L : 0L);
   curl.easy_setopt(easy, OPTION_TCP_KEEPALIVE, 1L);
   curl.easy_setopt(easy, OPTION_SUPPRESS_CONNECT_HEADERS, 1L);
-  curl.easy_setopt(easy, OPTION_CONNECTTIMEOUT_MS, 20000L);
+  curl.easy_setopt(easy, OPTION_CONNECTTIMEOUT_MS, CONNECT_MILLISECONDS);
   return transfer;
 }
 

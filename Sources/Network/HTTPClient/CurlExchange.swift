@@ -156,6 +156,15 @@ internal import Dispatch
     unsafe end(failure, in: group)
   }
 
+  /// Ends a transfer that was silent for too long. Without a connection, nothing was sent.
+  func endSilent(in group: UnsafeMutableRawPointer) {
+    var failure = WebFailure.silence
+    if let transfer = unsafe transfer {
+      failure.isUnsent = unsafe dugout_curl_transfer_was_connected(transfer) == 0
+    }
+    unsafe end(failure, in: group)
+  }
+
   /// Ends the transfer, if it has begun, and delivers the end.
   func end(_ failure: WebFailure?, in group: UnsafeMutableRawPointer?) {
     if let begun = unsafe transfer { unsafe dugout_curl_transfer_destroy(group, begun) }

@@ -148,7 +148,7 @@ final class CurlLoop: @unchecked Sendable {
       let deadline = exchange.deadline(at: now)
       if deadline <= now {
         exchanges[id] = nil
-        unsafe exchange.end(.silence, in: group)
+        unsafe exchange.endSilent(in: group)
       } else {
         next = min(next, deadline - now)
       }
