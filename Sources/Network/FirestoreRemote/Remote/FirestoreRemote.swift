@@ -27,12 +27,26 @@ public final class FirestoreRemote: Remote {
   private let context: RemoteContext
   private let runs: CommitRuns
 
-  /// Creates a remote. No connection is made before the first request.
+  /// Creates a remote. No connection is made before the first request. If the host of the options cannot be
+  /// one, all requests fail with INVALID_ARGUMENT and the reason.
   public convenience init(_ options: FirestoreRemoteOptions) {
     let scheduler = QueueScheduler(label: "dugout.firestore.remote")
     let connections = Self.connections(options, on: scheduler)
     self.init(
-      options, transport: connections.transport, channels: connections.channels, on: scheduler)
+      options, transport: connections.transport, channels: connections.channels, on: scheduler,
+      tokens: Self.refusal(of: options.host))
+  }
+
+  /// Tokens in whose place there is the error of a host. Each request and each stream begins with its tokens.
+  private static func refusal(of host: String) -> (users: TokenFetch?, app: TokenFetch?)? {
+    do throws(RemoteError) { try HostName.check(host) } catch {
+      let fetch: TokenFetch = { [error] _, done in
+        done(.failure(error))
+        return {}
+      }
+      return (fetch, nil)
+    }
+    return nil
   }
 
   /// Creates a remote over the given connections. With `users` and `app`, tokens come from them in place of

@@ -10,6 +10,7 @@ public struct FirestoreRemoteOptions: Sendable {
   /// The id of the database.
   public var database = "(default)"
   /// The host, with a port if it is not the usual one: "firestore.googleapis.com" or "127.0.0.1:8080".
+  /// An address of IPv6 is in brackets: "[::1]:8080".
   public var host = cloudHost
   /// Whether connections are encrypted.
   public var isSSLEnabled = true
