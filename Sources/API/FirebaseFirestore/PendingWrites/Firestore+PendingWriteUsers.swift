@@ -49,21 +49,22 @@ extension Firestore {
     }
   }
 
-  /// Removes all pending writes of a user, like `cancelPendingWrite(_:)`. They can be imported again if they
-  /// were exported. Without a remote, the call has no effect.
+  /// Removes all pending writes of a user, like `cancelPendingWrite(_:)`, also those that were issued after an
+  /// export. They can be imported again if they were exported. Without a remote, the call has no effect.
   nonisolated(nonsending) public func discardPendingWrites(of userID: String?) async throws {
     try await client().send(.discardWrites(of: userID))
   }
 
   /// Returns the pending writes of a user as JSON, for `importPendingWrites(_:)` of this or another database.
-  /// The writes stay in the outbox. Call `discardPendingWrites(of:)` when the data is stored. The data has
-  /// the contents of the writes, which are not encrypted. Throws `failedPrecondition` without a remote.
+  /// The writes stay in the outbox. Call `discardPendingWrites(of:)` when the data is stored. Change the user
+  /// before, because writes that the user issues after the export would be discarded, too. The data has the
+  /// contents of the writes, which are not encrypted. Throws `failedPrecondition` without a remote.
   ///
   /// ```swift
   /// func signOut(_ user: String, of firestore: Firestore, saving file: URL) async throws {
+  ///   try await firestore.changeUser(nil)
   ///   try await firestore.exportPendingWrites(of: user).write(to: file)
   ///   try await firestore.discardPendingWrites(of: user)
-  ///   try await firestore.changeUser(nil)
   /// }
   /// ```
   nonisolated(nonsending) public func exportPendingWrites(of userID: String?) async throws -> Data {
