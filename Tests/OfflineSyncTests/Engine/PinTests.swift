@@ -263,6 +263,48 @@ import Testing
     #expect(try cachedCount(client) == 10)
   }
 
+  @Test(arguments: [true, false])
+  func aPinIsAskedForAgainAfterAnErrorThatMayPass(isReconnected: Bool) throws {
+    var rules = LoopbackRules()
+    rules.mayRead = { _, _ in RemoteError(.resourceExhausted, "later") }
+    world.remote.setRules(rules)
+    let client = try world.client(on: disk)
+    try pin(rooms, client, seconds: 10)
+    #expect(try states(client).map(\.error?.code) == [.resourceExhausted])
+    world.remote.setRules(LoopbackRules())
+    if isReconnected {
+      client.send(.disableNetwork)
+      client.send(.enableNetwork)
+      world.pass(seconds: 10)
+    } else {
+      // Without another target, the stream is replaced when it is idle.
+      world.pass(seconds: 200)
+    }
+    #expect(try states(client).map(\.error) == [nil])
+    #expect(try cachedCount(client) == 10)
+    try add(11...11)
+    world.pass()
+    #expect(try cachedCount(client) == 11)
+  }
+
+  @Test func aListenerOfAPinThatWaitsIsServedAndLeavesThePin() throws {
+    var rules = LoopbackRules()
+    rules.mayRead = { _, _ in RemoteError(.resourceExhausted, "later") }
+    world.remote.setRules(rules)
+    let client = try world.client(on: disk)
+    try pin(rooms, client, seconds: 10)
+    world.remote.setRules(LoopbackRules())
+    let (id, snapshots) = listen(to: rooms, client)
+    world.pass(seconds: 10)
+    #expect(snapshots.withLock { $0.last?.isFromCache } == false)
+    client.unlisten(id)
+    try add(11...11)
+    world.pass(seconds: 200)
+    #expect(try cachedCount(client) == 11)
+    try unpin(rooms, client)
+    #expect(try #require(world.ask(client) { (try? $0.brokenInvariant()) ?? nil }) == nil)
+  }
+
   // MARK: Eviction and budgets
 
   @Test(arguments: [LocalStore.Collector.lru, .eager])

@@ -59,8 +59,11 @@ extension SyncEngine {
   func rejectListen(_ id: TargetID, _ error: RemoteError) throws(DocumentStoreError) {
     guard let resolution = limbo.resolutions[id] else {
       dropRejected(id)
-      try local.release(id)
-      return try forget(id, error)
+      let isTriedAgain = pinning.followed[id] != nil && !error.code.isPermanent
+      if isTriedAgain { try local.releaseViews(of: id) } else { try local.release(id) }
+      try forget(id, error)
+      if isTriedAgain { startIdleTimerIfUnused() }
+      return
     }
     // A document that the user may not read counts as absent.
     var event = RemoteEvent(version: .none)

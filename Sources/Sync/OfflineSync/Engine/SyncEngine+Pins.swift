@@ -4,6 +4,9 @@
 // is never closed as idle. A pin has no view: its documents are only in the cache, and limbo documents are
 // resolved when a listener comes.
 //
+// A pin that the remote refuses with an error that is not permanent is asked for again with the next stream.
+// A stream that has no other target is replaced when it is idle.
+//
 // A pin whose documents exceed its budget is suspended: it is watched no longer, and its target is evicted
 // like any target without a listener. The record of the pin says so until the pin is renewed or removed.
 
@@ -122,10 +125,20 @@ extension SyncEngine {
     return true
   }
 
-  /// Notes that the remote has refused a target. The pin is tried again at the next start.
+  /// Notes that the remote has refused a target. After a permanent error, the pin is tried again at the next
+  /// start.
   func notePinFailure(_ id: TargetID, _ error: RemoteError) {
-    guard let pin = pinning.followed.removeValue(forKey: id) else { return }
+    guard let pin = pinning.followed[id] else { return }
     pinning.failures[pin.query.targetID] = error
+    if error.code.isPermanent { pinning.followed[id] = nil }
+  }
+
+  /// Watches pins again that the remote has refused for a reason that may be over.
+  func retryPins() throws(DocumentStoreError) {
+    for pin in local.currentPins where pinning.failures[pin.text]?.code.isPermanent == false {
+      pinning.failures[pin.text] = nil
+      try follow(pin)
+    }
   }
 
   // MARK: Budgets

@@ -29,7 +29,10 @@ extension SyncEngine {
       views[text].map { watching.targets[$0.target] != nil && !$0.view.isSynced } ?? false
     }
     if let late { return "the remote's answer to the listener of \(late)" }
-    let isPinLate = pinning.followed.keys.contains { !watching.aggregator.hasReceivedAll($0) }
+    // A pin that the remote has refused waits for the next stream.
+    let isPinLate = pinning.followed.contains { id, pin in
+      !watching.aggregator.hasReceivedAll(id) && pinning.failures[pin.query.targetID] == nil
+    }
     return isPinLate ? "the remote's answer to a pinned query" : nil
   }
 

@@ -34,12 +34,17 @@ extension SyncEngine {
     if watching.phase == .open { sendUnwatch(of: id) }
     guard watching.targets.isEmpty else { return }
     if watching.phase == .open {
-      watching.isIdleTimerRunning = true
-      effects.append(.startTimer(.watchIdle, microseconds: Self.idleTime))
+      startIdleTimerIfUnused()
     } else if isNetworkEnabled {
       online.set(.unknown)
       announceOnline()
     }
+  }
+
+  func startIdleTimerIfUnused() {
+    guard watching.targets.isEmpty, watching.phase == .open, !watching.isIdleTimerRunning else { return }
+    watching.isIdleTimerRunning = true
+    effects.append(.startTimer(.watchIdle, microseconds: Self.idleTime))
   }
 
   private func send(_ target: TargetData) {
@@ -105,11 +110,13 @@ extension SyncEngine {
     if error?.code == .resourceExhausted { watching.backoff.wait() }
     guard isNetworkEnabled, !watching.targets.isEmpty else {
       online.set(.unknown)
-      return announceOnline()
+      announceOnline()
+      return try retryPins()
     }
     online.fail()
     announceOnline()
     startWatch()
+    try retryPins()
   }
 
   func closeIdleWatch() throws(DocumentStoreError) {
@@ -117,6 +124,7 @@ extension SyncEngine {
     stopWatch()
     online.set(.unknown)
     announceOnline()
+    try retryPins()
   }
 
   func stopWatch() {

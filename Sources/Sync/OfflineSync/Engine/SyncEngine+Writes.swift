@@ -196,6 +196,7 @@ extension SyncEngine {
     } else {
       startWatch()
     }
+    try retryPins()
     try fillPipeline()
   }
 }
