@@ -401,6 +401,30 @@ import Testing
     #expect(snapshots.withLock { $0.last.map { Array($0.documents).count } } == 10)
   }
 
+  @Test(arguments: [PinLimits(documentsMax: 2), PinLimits(bytesMax: 100)])
+  func aDocumentThatArrivesAgainInAFirstLoadCountsOnce(budget: PinLimits) throws {
+    var faults = LoopbackFaults()
+    faults.latency = 1_000_000...1_000_000
+    world.remote.setFaults(faults)
+    let client = try world.client(on: disk)
+    client.pin(rooms, budget) { _ in }
+    world.scheduler.play(for: 1_500_000)
+    let text = rooms.targetID
+    let target = try #require(world.ask(client) { $0.local.idsByText[text] } ?? nil)
+    #expect(world.ask(client) { $0.watching.phase == .open } == true)
+    client.send(.watchChanged(.target(.added, [target]), .none))
+    func arrive(_ name: String, at time: Int64) {
+      let path = DocumentPath(unchecked: ["rooms", name])
+      let document = RemoteDocument(
+        path, StoredMap([("text", .string("text"))]), version: SnapshotVersion(microseconds: time))
+      client.send(.watchChanged(.document(path, document, updated: [target], removed: []), .none))
+    }
+    for time in 1...50 { arrive("1", at: Int64(time)) }
+    #expect(try states(client).map(\.pin.isOverBudget) == [false])
+    for number in 2...50 { arrive("\(number)", at: 100) }
+    #expect(try states(client).map(\.pin.isOverBudget) == [true])
+  }
+
   // MARK: The record
 
   @Test func aDamagedRecordIsReported() throws {

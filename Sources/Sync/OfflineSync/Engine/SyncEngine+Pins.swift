@@ -20,11 +20,28 @@ struct PinningSide {
     /// The size of each document; nil until the sizes are first needed.
     var sizes: [DocumentPath: Int]?
     var bytes = 0
+    /// The sizes of the documents that a first load has brought so far, and their sum.
+    private var arrived: [DocumentPath: Int] = [:]
+    private var arrivedBytes = 0
+
+    init(query: StructuredQuery, budget: PinLimits) { (self.query, self.budget) = (query, budget) }
 
     mutating func set(_ path: DocumentPath, to size: Int?) {
       bytes += (size ?? 0) - (sizes?[path] ?? 0)
       sizes?[path] = size
     }
+
+    /// Notes a document of a first load, or that one has left. Returns whether the documents exceed the
+    /// budget. A document that arrives again counts once.
+    mutating func note(_ path: DocumentPath, ofSize size: Int?, isFirst: Bool) -> Bool {
+      guard budget != PinLimits() else { return false }
+      if isFirst { forgetArrived() }
+      arrivedBytes += (size ?? 0) - (arrived[path] ?? 0)
+      arrived[path] = size
+      return budget.isExceeded(byDocuments: arrived.count, bytes: arrivedBytes)
+    }
+
+    mutating func forgetArrived() { (arrived, arrivedBytes) = ([:], 0) }
   }
 
   var followed: [TargetID: Followed] = [:]
@@ -146,13 +163,16 @@ extension SyncEngine {
   /// Called before the engine processes a message. Stops a first load as soon as it exceeds the budget of a
   /// pin that has no listener.
   func enforceBudgets(on change: WatchChange) throws(DocumentStoreError) {
-    guard case .document(_, _, let updated, _) = change else { return }
-    for id in updated {
-      guard let pin = pinning.followed[id], let load = loading.loads[id], !load.isResumed,
-        load.currentVersion == nil,
-        pin.budget.isExceeded(byDocuments: load.receivedCount, bytes: load.receivedBytes)
-      else { continue }
-      try suspend(id)
+    guard case .document(let path, let document, let updated, let removed) = change else { return }
+    let size = document?.fields?.recordBytesMax
+    for id in updated + removed where pinning.followed[id] != nil {
+      guard let load = loading.loads[id], load.isAdded, !load.isResumed, load.currentVersion == nil else {
+        pinning.followed[id]?.forgetArrived()
+        continue
+      }
+      let isExceeded = pinning.followed[id]?.note(
+        path, ofSize: removed.contains(id) ? nil : size, isFirst: load.receivedCount <= 1)
+      if isExceeded == true { try suspend(id) }
     }
   }
 
