@@ -13,10 +13,10 @@ extension LocalStore {
     return currentPins.first { $0.text == text }
   }
 
-  /// The targets of all users' pins within their budgets. Their documents are not evicted.
+  /// The targets of the current user's pins within their budgets. Their documents are not evicted. A user who
+  /// never returns would otherwise hold documents for ever.
   var heldTargets: Set<TargetID> {
-    guard !storedPins.isEmpty else { return [] }
-    return Set(storedPins.values.joined().filter { !$0.isOverBudget }.compactMap { idsByText[$0.text] })
+    Set(currentPins.filter { !$0.isOverBudget }.compactMap { idsByText[$0.text] })
   }
 
   /// Pins a query for the current user, or changes the budget of its pin. A failure has no effect.
