@@ -534,11 +534,11 @@ struct OfflineGuide {
   }
 
   func signOut(_ user: String, of shop: Firestore, saving file: URL) async throws {
+    try await shop.changeUser(nil)
     if try await !shop.pendingWrites(of: user).isEmpty {
       try await shop.exportPendingWrites(of: user).write(to: file)
       try await shop.discardPendingWrites(of: user)
     }
-    try await shop.changeUser(nil)
   }
 
   func signIn(_ user: String, to shop: Firestore, restoring file: URL) async throws {
