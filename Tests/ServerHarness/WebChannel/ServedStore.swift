@@ -83,6 +83,7 @@ package struct ServedStore: Sendable {
   }
 
   private static let openSessions = "dugout_channels_open"
-  private static let secondsToEnd = 10.0
+  /// A session of which no client has heard lives for ten seconds.
+  private static let secondsToEnd = 30.0
 }
 #endif
