@@ -38,7 +38,7 @@ final class RawServer: Sendable {
         accepted.wake()
         Thread.detachNewThread {
           answer(RawConnection(descriptor))
-          // The peer sees the end. The number is released with the server, and another socket may have it then.
+          // The peer sees the end. Another socket may have the number after the end of the server.
           connections.withLock { if $0.contains(descriptor) { shutdown(descriptor, Int32(SHUT_RDWR)) } }
         }
       }

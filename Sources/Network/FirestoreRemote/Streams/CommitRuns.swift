@@ -3,8 +3,8 @@
 //   - The remote is a queue of its own, with one run for each user. Each commit is a batch.
 //   - A server of Dugout registers the run when a write stream opens, and applies each batch once. A commit
 //     whose answer was lost is therefore sent again.
-//   - A few commits run at a time, and the others wait in their order. Each one has a session of its own, and a
-//     connection would have none left for the other streams.
+//   - A few commits run at a time, and the others wait in their order. Each one has a session of its own, and
+//     a connection would have none left for the other streams.
 //   - It is found out with the first commit whether the server is one of Dugout.
 
 internal import DocumentStore
