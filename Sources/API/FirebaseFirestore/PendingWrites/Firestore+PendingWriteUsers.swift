@@ -49,8 +49,8 @@ extension Firestore {
     }
   }
 
-  /// Removes all pending writes of a user, like `cancelPendingWrite(_:)`, also those that were issued after an
-  /// export. They can be imported again if they were exported. Without a remote, the call has no effect.
+  /// Removes all pending writes of a user, like `cancelPendingWrite(_:)`, also those that were issued after
+  /// an export. They can be imported again if they were exported. Without a remote, the call has no effect.
   nonisolated(nonsending) public func discardPendingWrites(of userID: String?) async throws {
     try await client().send(.discardWrites(of: userID))
   }
