@@ -264,7 +264,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func aPinIsAskedForAgainAfterAnErrorThatMayPass(isReconnected: Bool) throws {
+  func aPinIsAskedForAgainAfterATemporaryError(isReconnected: Bool) throws {
     var rules = LoopbackRules()
     rules.mayRead = { _, _ in RemoteError(.resourceExhausted, "later") }
     world.remote.setRules(rules)
