@@ -54,7 +54,8 @@ extension Query {
   /// and its documents may be evicted. `pinnedQueries()` shows that.
   ///
   /// ```swift
-  /// let recent = firestore.collection("messages").order(by: "sent", descending: true).limit(to: 500)
+  /// let messages = Firestore.firestore().collection("messages")
+  /// let recent = messages.order(by: "sent", descending: true).limit(to: 500)
   /// try await recent.pin(budget: PinBudget(documentsMax: 500, bytesMax: 5 << 20))
   /// ```
   ///
