@@ -33,6 +33,16 @@ import Testing
     #expect(remote?.documentsName == "projects/shop/databases/eu/documents")
   }
 
+  @Test(arguments: [
+    ("::1", "[::1]:8080"), ("[::1]", "[::1]:8080"), ("10.0.2.2", "10.0.2.2:8080"),
+    ("localhost", "localhost:8080"),
+  ])
+  func anAddressOfIPv6GetsItsBrackets(host: String, expected: String) {
+    let firestore = Firestore.firestore(app: Self.app())
+    firestore.useEmulator(withHost: host, port: 8080)
+    #expect(firestore.settings.host == expected)
+  }
+
   @Test func aRemoteInTheSettingsComesBeforeTheHost() {
     let firestore = Firestore.firestore(app: Self.app())
     let settings = firestore.settings

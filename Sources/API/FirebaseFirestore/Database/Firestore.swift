@@ -87,10 +87,12 @@ public final class Firestore: NSObject, Sendable {
   }
 
   /// Sets the host of an emulator, without encryption. The database becomes a cache of the emulator's. See
-  /// `FirestoreSettings.host`.
+  /// `FirestoreSettings.host`. An address of IPv6 may be with or without brackets.
   public func useEmulator(withHost host: String, port: Int) {
     let changed = settings
-    changed.host = "\(host):\(port)"
+    // Without brackets, the port would look like a part of the address.
+    let isBareAddress = host.contains(":") && !host.hasPrefix("[")
+    changed.host = isBareAddress ? "[\(host)]:\(port)" : "\(host):\(port)"
     changed.isSSLEnabled = false
     settings = changed
   }
