@@ -8,7 +8,7 @@ package struct ConnectionBytes {
   package var sent = 0
   package var received = 0
 
-  // Of linux/tcp.h. The structure of the C library ends before these fields.
+  // The offsets are those of linux/tcp.h. The structure of the C library ends before these fields.
   private static let acknowledgedOffset = 120
   private static let receivedOffset = 128
 

@@ -35,8 +35,8 @@ enum RawCopy {
       time: time, clientTime: clientTime, serverTime: server.time, bytesSent: sent, bytesReceived: received)
   }
 
-  /// Written before the semaphore is signalled, and read after that.
   private final class ServerEnd: @unchecked Sendable {
+    // Why `@unchecked Sendable` is correct: it is written before a semaphore is signalled, and read after.
     var time = 0.0
     var result: Result<Void, any Error> = .success(())
   }

@@ -101,8 +101,8 @@ final class SyncedClient: @unchecked Sendable {
     }
   }
 
-  /// Written before the semaphore is signalled, and read after that.
   private final class Outcome: @unchecked Sendable {
+    // Why `@unchecked Sendable` is correct: it is written before a semaphore is signalled, and read after.
     var error: (any Error)?
   }
 }

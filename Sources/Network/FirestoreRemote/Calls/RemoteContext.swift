@@ -1,4 +1,4 @@
-// What all calls and streams of a remote share.
+// The connections, credentials and limits that all calls and streams of a remote share.
 
 package import FirestoreWire
 package import HTTPClient

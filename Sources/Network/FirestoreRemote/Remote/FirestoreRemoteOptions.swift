@@ -1,4 +1,4 @@
-// What a program decides about a remote.
+// The options of a remote.
 
 /// The address of a Firestore, and the credentials of its client.
 public struct FirestoreRemoteOptions: Sendable {

@@ -182,7 +182,7 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
       nextBlock += 1
       block()
     } while nextBlock < blocks.count && clock.exact() < end
-    // What the blocks refer to is released.
+    // Releases the objects that the blocks refer to.
     if nextBlock == blocks.count { (blocks, nextBlock) = ([], 0) }
     return isStopping
   }

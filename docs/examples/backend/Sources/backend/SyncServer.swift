@@ -1,4 +1,4 @@
-// The same database for clients that keep a part of it offline. They reach it by Firestore's protocol.
+// Serves the database of the backend by Firestore's protocol, to clients that keep a part of it offline.
 //
 //   BACKEND_SECRET        the secret of the clients, at least 16 characters; without it, there is no sync
 //   BACKEND_SYNC_PORT     the port; by default any free port
