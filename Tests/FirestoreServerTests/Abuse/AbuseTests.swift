@@ -56,12 +56,15 @@ import Testing
       let clients = try MeasuredClients(target, count: 1)
       for kind in Self.kinds where kind.isPossible(isEncrypted: isEncrypted) {
         let before = AbuseTarget.refusals(try #require(target.metrics()))
-        // Some attacks choose their way at random.
-        for seed in 0..<3 as Range<UInt64> {
+        var grown: Set<String> = []
+        // Some attacks choose their way at random, and a busy machine may end one before it is refused.
+        for seed in 0..<10 as Range<UInt64> {
           await Self.onThread { AttackThreads.attackOnce(kind, on: target, seed: seed) }
+          guard seed >= 2 else { continue }
+          let after = AbuseTarget.refusals(try #require(target.metrics()))
+          grown = Set(after.filter { $0.value > before[$0.key, default: 0] }.keys)
+          if kind.refusals.isEmpty || !kind.refusals.isDisjoint(with: grown) { break }
         }
-        let after = AbuseTarget.refusals(try #require(target.metrics()))
-        let grown = Set(after.filter { $0.value > before[$0.key, default: 0] }.keys)
         #expect(kind.refusals.isEmpty || !kind.refusals.isDisjoint(with: grown), "\(kind): \(grown)")
         #expect(grown.subtracting(kind.refusals.union(kind.possibleRefusals)).isEmpty, "\(kind): \(grown)")
         #expect(clients.violation == nil, "\(kind)")

@@ -13,7 +13,7 @@ extension Attack {
       guard let socket = open(.http1) else { return }
       let line = Array("x: \(String(repeating: "y", count: 1000))\r\n".utf8)
       socket.send(get("/").dropLast(2) + (0..<100).flatMap { _ in line })
-      _ = socket.receiveAll(seconds: 0.1)
+      receiveRefusal(of: socket, seconds: 0.1)
       return socket.reset()
     }
     guard let socket = open() else { return }
@@ -23,7 +23,7 @@ extension Attack {
     writer.frame(.headers, flags: FrameWriter.endStream, stream: 1, payload: Array(block[..<16_000]))
     writer.frame(.continuation, flags: FrameWriter.endHeaders, stream: 1, payload: Array(block[16_000...]))
     socket.send(writer.bytes)
-    _ = socket.receiveAll(seconds: 0.1)
+    receiveRefusal(of: socket, seconds: 0.1)
     socket.reset()
   }
 
@@ -32,7 +32,7 @@ extension Attack {
       guard let socket = open(.http1) else { return }
       socket.send(
         Array("POST \(documents):commit HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n".utf8))
-      _ = socket.receiveAll(seconds: 0.1)
+      receiveRefusal(of: socket, seconds: 0.1)
       return socket.reset()
     }
     guard let socket = open() else { return }
@@ -40,7 +40,7 @@ extension Attack {
     writer.request(1, path: Self.service + "Commit", fields: Self.grpc, endsStream: false)
     writer.data(1, [0, 0x7F, 0xFF, 0xFF, 0xFF], endsStream: false)
     socket.send(writer.bytes)
-    _ = socket.receiveAll(seconds: 0.1)
+    receiveRefusal(of: socket, seconds: 0.1)
     socket.reset()
   }
 

@@ -4,6 +4,9 @@
 import Harness
 
 extension Attack {
+  /// A busy server takes nothing for a while. A flood that ends then has been too small to be refused.
+  private static let floodRetriesMax = 50
+
   /// Sends the frames that `add` writes, in pieces, until there are enough or the server has had enough.
   private func flood(_ count: Int, _ add: (inout FrameWriter, _ number: Int) -> Void) {
     guard let socket = open() else { return }
@@ -11,10 +14,11 @@ extension Attack {
     for number in 0..<count {
       add(&writer, number)
       guard number % 50 == 49 else { continue }
-      guard !isOver, socket.isOpen || number < 50, socket.send(writer.bytes) else { break }
+      guard !isOver, socket.isOpen || number < 50 else { break }
+      guard socket.send(writer.bytes, retriesMax: Self.floodRetriesMax) else { break }
       writer = FrameWriter()
     }
-    _ = socket.receiveAll(seconds: 0.1)
+    receiveRefusal(of: socket, seconds: 0.1)
     socket.reset()
   }
 

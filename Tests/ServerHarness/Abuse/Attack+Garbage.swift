@@ -18,7 +18,7 @@ extension Attack {
     guard let socket = openRaw(port: port) else { return }
     let isFrames = port != nil && random.oneIn(2)
     socket.send((isFrames ? FrameWriter.preface : [UInt8(random.below(256))]) + random.bytes(4000))
-    _ = socket.receiveAll(seconds: 0.05)
+    receiveRefusal(of: socket, seconds: 0.05)
     socket.reset()
   }
 
@@ -34,7 +34,7 @@ extension Attack {
       bytes += FrameWriter.number(UInt32(random.below(9)), byteCount: 4) + payload
     }
     socket.send(bytes)
-    _ = socket.receiveAll(seconds: 0.05)
+    receiveRefusal(of: socket, seconds: 0.05)
     socket.reset()
   }
 
@@ -112,7 +112,7 @@ extension Attack {
     guard let socket = openRaw() else { return }
     let bytes = random.bytes(500)
     socket.sendRaw(random.oneIn(2) ? [22, 3, 1, 1, 0xF4] + bytes : [UInt8(random.below(256))] + bytes)
-    _ = socket.receiveAll(seconds: 0.02)
+    receiveRefusal(of: socket, seconds: 0.02)
     socket.reset()
   }
 
@@ -148,14 +148,14 @@ extension Attack {
     var bytes: [UInt8] = [22, 3, 1, 0x40, 0, 1, 1, 0xFF, 0xFF]
     bytes += [UInt8](repeating: 3, count: 0x4000 - 4)
     socket.sendRaw(bytes)
-    _ = socket.receiveAll(seconds: 0.02)
+    receiveRefusal(of: socket, seconds: 0.02)
     socket.reset()
   }
 
   mutating func plaintext() {
     guard let socket = openRaw() else { return }
     socket.sendRaw(random.oneIn(2) ? get("/") : FrameWriter.opened().bytes)
-    _ = socket.receiveAll(seconds: 0.02)
+    receiveRefusal(of: socket, seconds: 0.02)
     socket.reset()
   }
 }

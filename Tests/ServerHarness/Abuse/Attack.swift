@@ -12,9 +12,13 @@ struct Attack {
   var random: SeededRandom
   private let counters: AttackCounters
 
-  init(_ target: AbuseTarget, _ counters: AttackCounters, seed: UInt64) {
+  /// Time at least for a busy server to refuse the attack.
+  private let refusalSeconds: Double
+
+  init(_ target: AbuseTarget, _ counters: AttackCounters, seed: UInt64, refusalSeconds: Double = 0) {
     self.target = target
     self.counters = counters
+    self.refusalSeconds = refusalSeconds
     random = SeededRandom(seed: seed)
   }
 
@@ -42,6 +46,11 @@ struct Attack {
       sockets.append(socket)
     }
     return sockets
+  }
+
+  /// Receives until the server ends the connection, or for this time.
+  func receiveRefusal(of socket: AttackSocket, seconds: Double) {
+    _ = socket.receiveAll(seconds: max(seconds, refusalSeconds))
   }
 
   /// Waits, unless the attack is over.

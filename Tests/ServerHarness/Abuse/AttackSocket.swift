@@ -73,14 +73,14 @@ final class AttackSocket {
 
   /// Returns false if the server does not take the bytes in time, or has ended the connection.
   @discardableResult
-  func send(_ bytes: [UInt8]) -> Bool {
+  func send(_ bytes: [UInt8], retriesMax: Int = 1) -> Bool {
     #if TLS
     if let cipher {
       guard (try? cipher.send(bytes)) != nil else { return false }
-      return sendRaw(cipher.takeOutput())
+      return sendRaw(cipher.takeOutput(), retriesMax: retriesMax)
     }
     #endif
-    return sendRaw(bytes)
+    return sendRaw(bytes, retriesMax: retriesMax)
   }
 
   /// Sends bytes below the encryption.

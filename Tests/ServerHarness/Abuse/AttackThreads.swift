@@ -37,9 +37,9 @@ package final class AttackThreads {
     }
   }
 
-  /// Makes one attack, on the thread of the caller.
+  /// Makes one attack, on the thread of the caller, and lets a busy server refuse it.
   package static func attackOnce(_ kind: AttackKind, on target: AbuseTarget, seed: UInt64) {
-    var attack = Attack(target, AttackCounters(), seed: seed)
+    var attack = Attack(target, AttackCounters(), seed: seed, refusalSeconds: 1)
     attack.perform(kind)
   }
 
