@@ -8,9 +8,13 @@ import Testing
 @Suite struct EventLoopTests {
   /// Notes that its descriptor is ready, which it always is.
   private final class Reader: EventReceiver {
+    let isCostly: Bool
     private let note: () -> Void
 
-    init(_ note: @escaping () -> Void) { self.note = note }
+    init(isCostly: Bool = false, _ note: @escaping () -> Void) {
+      self.isCostly = isCostly
+      self.note = note
+    }
 
     func ready(canRead: Bool, canWrite: Bool, hasFailed: Bool) { note() }
     func turnEnded() {}
@@ -38,6 +42,31 @@ import Testing
     for _ in 0..<4 { #expect(loop.runTurn()) }
     let expected = (1...3).flatMap { ["connection", "block \($0)"] } + ["connection", "last"]
     #expect(order.withLock { $0 } == expected)
+  }
+
+  @Test func costlyConnectionsTakeTurnsAndDelayOthersByOneTimeSlice() throws {
+    let loop = try EventLoop(SystemSockets())
+    var descriptors: [Int32] = [0, 0]
+    #expect(pipe(&descriptors) == 0)
+    defer { for descriptor in descriptors { close(descriptor) } }
+    #expect(write(descriptors[1], "x", 1) == 1)
+    let order = Locked<[String]>([])
+    var readers: [Reader] = []
+    for number in 1...4 as ClosedRange<UInt64> {
+      let reader = Reader(isCostly: number != 3) {
+        order.withLock { $0.append("\(number)") }
+        let end = DispatchTime.now() + .milliseconds(2)
+        while number != 3, DispatchTime.now() < end {}
+      }
+      readers.append(reader)
+      // A descriptor is registered once, so each receiver has a copy.
+      let descriptor = dup(descriptors[0])
+      descriptors.append(descriptor)
+      #expect(loop.add(reader, descriptor, number: number, reads: true, writes: false))
+    }
+    for _ in 0..<4 { #expect(loop.runTurn()) }
+    #expect(order.withLock { $0 } == ["3", "1", "3", "2", "3", "4", "3", "1"])
+    withExtendedLifetime(readers) {}
   }
 
   @Test func theEndOfALoopRunsAllBlocks() throws {

@@ -3,7 +3,8 @@
 //   1. The first bytes tell the version of HTTP, unless the TLS handshake has agreed on one.
 //   2. Bytes that arrive go through TLS to the session. Output goes back the same way at the end of each
 // turn.
-//   3. A connection that ends sends its output first. It then reads and drops what the client still sends
+//   3. A connection whose bytes take long is costly: it reads fewer at a time, and the loop serves others first.
+//   4. A connection that ends sends its output first. It then reads and drops what the client still sends
 //      for a while, because the system would otherwise discard an answer that the client has not read yet.
 
 internal import ByteStore
@@ -28,6 +29,9 @@ final class Connection: EventReceiver {
     static let unsentBytesMax = 1024 * 1024
     static let plainBytesMax = 16 * 1024
     static let keptCapacity = 4096
+    /// A read should not take longer. A client that floods the server then delays others by little.
+    static let readNanoseconds: UInt64 = 200_000
+    static let readBytesMin = 512
     static let lingerNanoseconds: UInt64 = 2_000_000_000
     static let prefaceStart = Array("PRI ".utf8)
   }
@@ -43,6 +47,8 @@ final class Connection: EventReceiver {
   private var outputStart = 0
   private var plainOutput: [UInt8] = []
   private var plainInput: [UInt8] = []
+  /// The limit of the next read.
+  private var readBytesMax = ReadBuffer.byteCount
   private var isReading = true
   private var isWriting = false
   private var isInTurn = false
@@ -164,8 +170,22 @@ final class Connection: EventReceiver {
 
   // MARK: - Input
 
+  /// Whether the last reads took long, or the handshake is not complete, which costs more than any request.
+  var isCostly: Bool { readBytesMax < ReadBuffer.byteCount || tls?.isReady == false }
+
   private func read() {
-    let buffer = unsafe loop.readBuffer.bytes
+    let start = loop.clock.exact()
+    readSome()
+    let time = loop.clock.exact() - start
+    if time > Constants.readNanoseconds {
+      readBytesMax = max(Constants.readBytesMin, readBytesMax / 2)
+    } else if time < Constants.readNanoseconds / 4 {
+      readBytesMax = min(ReadBuffer.byteCount, readBytesMax * 2)
+    }
+  }
+
+  private func readSome() {
+    let buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: loop.readBuffer.bytes[..<readBytesMax])
     let count: Int
     do throws(SocketFailure) {
       var span = unsafe MutableRawSpan(_unsafeBytes: buffer)

@@ -1,10 +1,12 @@
 // One thread that waits for descriptors, timers and blocks.
 //
 //   1. Wait until a descriptor is ready, a timer is due, or a block was added.
-//   2. Pass each event to its connection.
-//   3. Run the blocks that were added, and the timers that are due. Blocks that take long leave the rest to
-//      the next turn, so that connections with short requests do not wait for all of them.
-//   4. Let the connections that have output send it: all answers of a turn leave in one call of the system.
+//   2. Pass each event to its connection, except those of costly connections.
+//   3. Run the blocks that were added. Blocks that take long leave the rest to the next turn, so that
+//      connections with short requests do not wait for all of them.
+//   4. Pass the events of costly connections. They take turns, and share a time slice.
+//   5. Run the timers that are due.
+//   6. Let the connections that have output send it: all answers of a turn leave in one call of the system.
 
 internal import ByteStore
 internal import CSockets
@@ -15,6 +17,8 @@ internal import Synchronization
 protocol EventReceiver: AnyObject {
   /// The descriptor can be read from or written to, or has failed.
   func ready(canRead: Bool, canWrite: Bool, hasFailed: Bool)
+  /// Whether events of the receiver take long. Other receivers then come first.
+  var isCostly: Bool { get }
   /// The end of a turn in which the receiver has asked for it.
   func turnEnded()
   /// Called about once a second.
@@ -23,9 +27,15 @@ protocol EventReceiver: AnyObject {
   func stop()
 }
 
+extension EventReceiver {
+  fileprivate func take(_ event: ReadyDescriptor) {
+    ready(canRead: event.canRead, canWrite: event.canWrite, hasFailed: event.hasFailed)
+  }
+}
+
 package final class EventLoop: LoopExecutor, @unchecked Sendable {
-  // Why `@unchecked Sendable` is correct: `receivers`, `timers`, `turnReceivers` and `blocks` are only used
-  // on the thread of the loop. Everything else protects itself.
+  // Why `@unchecked Sendable` is correct: `receivers`, `timers`, `turnReceivers`, `blocks` and the events of
+  // costly receivers are only used on the thread of the loop. Everything else protects itself.
   private struct Mailbox {
     var blocks: [@Sendable () -> Void] = []
     var isStopping = false
@@ -34,6 +44,8 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
   private static let tickNanoseconds: UInt64 = 1_000_000_000
   /// The time for the blocks of one turn. At least one runs.
   private static let blockNanoseconds: UInt64 = 500_000
+  /// The time for the costly connections of one turn. At least one is served.
+  private static let costlyNanoseconds: UInt64 = 500_000
 
   let sockets: any SocketSystem
   let clock: MonotonicClock
@@ -44,6 +56,10 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
 
   private var receivers: [UInt64: any EventReceiver] = [:]
   private var turnReceivers: [any EventReceiver] = []
+  /// Events of this turn for costly receivers.
+  private var costlyEvents: [ReadyDescriptor] = []
+  /// The costly receiver that was served last.
+  private var lastCostly: UInt64 = 0
   /// Blocks that were taken from the mailbox, from `nextBlock` on still to be run.
   private var blocks: [@Sendable () -> Void] = []
   private var nextBlock = 0
@@ -143,15 +159,30 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
   /// Runs one turn. Returns false if the loop is stopping.
   private func turn() -> Bool {
     queue.wait(milliseconds: waitMilliseconds) { event in
-      receivers[event.number]?.ready(
-        canRead: event.canRead, canWrite: event.canWrite, hasFailed: event.hasFailed)
+      guard let receiver = receivers[event.number] else { return }
+      if receiver.isCostly { costlyEvents.append(event) } else { receiver.take(event) }
     }
     let isStopping = runBlocks()
+    serveCostly()
     let now = clock.now()
     while let due = timers.removeFirst(before: now) { due?() }
     if now >= nextTick ?? 0 { tick(now) }
     endTurn()
     return !isStopping
+  }
+
+  /// Passes events until the time slice is over. The queue reports the others again.
+  private func serveCostly() {
+    guard !costlyEvents.isEmpty else { return }
+    costlyEvents.sort { $0.number < $1.number }
+    let first = costlyEvents.firstIndex { $0.number > lastCostly } ?? 0
+    let end = clock.exact() + Self.costlyNanoseconds
+    for event in costlyEvents[first...] + costlyEvents[..<first] {
+      lastCostly = event.number
+      receivers[event.number]?.take(event)
+      guard clock.exact() < end else { break }
+    }
+    costlyEvents.removeAll(keepingCapacity: true)
   }
 
   private func tick(_ now: UInt64) {
@@ -223,8 +254,6 @@ private final class HeapTimer: LoopTimer, @unchecked Sendable {
 /// Memory for the bytes that a loop reads from its sockets.
 @safe
 final class ReadBuffer {
-  /// A connection with many small requests occupies its loop for as long as these bytes take, and others
-  /// wait.
   static let byteCount = 16 * 1024
 
   let bytes: UnsafeMutableRawBufferPointer

@@ -55,6 +55,8 @@ final class Listener: EventReceiver, @unchecked Sendable {
     }
   }
 
+  var isCostly: Bool { false }
+
   func turnEnded() {}
 
   func tick(now: UInt64) {
