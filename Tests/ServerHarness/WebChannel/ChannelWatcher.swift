@@ -19,6 +19,7 @@ package final class ChannelWatcher {
   private var ended: [WebChannelClient] = []
   private var current: [TargetID] = []
   private var isEnding = false
+  private var isAbandoned = false
   /// Whether the server may end sessions.
   var mayLoseSessions = false
   package private(set) var snapshots = 0
@@ -49,7 +50,7 @@ package final class ChannelWatcher {
 
   /// Ends the session, and goes on in another one.
   package func comeBack() {
-    guard !isEnding, violation == nil else { return }
+    guard !isEnding, !isAbandoned, violation == nil else { return }
     leave()
     resumes += 1
     watch = WatchState(documentsName: database.documentsName)
@@ -72,7 +73,11 @@ package final class ChannelWatcher {
   /// Whether the server has confirmed the end of all sessions that this client knows.
   package var isOver: Bool { ended.allSatisfy { $0.session == nil || $0.isTerminationAnswered } }
 
-  package func abandon() { for client in ended + [client] { client.abandon() } }
+  /// Releases the connections. The server is not told.
+  package func abandon() {
+    isAbandoned = true
+    for client in ended + [client] { client.abandon() }
+  }
 
   /// All sessions so far.
   package var clients: [WebChannelClient] { isEnding ? ended : ended + [client] }
