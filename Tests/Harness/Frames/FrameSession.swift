@@ -38,6 +38,7 @@ package final class FrameSession {
 
   /// The end of a turn of the loop.
   package func turn() {
+    session.endTurn()
     loop.run()
     pool.runBlocks(beside: loop)
     loop.run()

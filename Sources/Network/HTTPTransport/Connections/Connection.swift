@@ -101,6 +101,7 @@ final class Connection: EventReceiver {
   }
 
   func turnEnded() {
+    session?.endTurn()
     isInTurn = false
     if !isClosed { flush() }
   }

@@ -5,6 +5,8 @@ package protocol ConnectionSession: AnyObject {
   /// Takes bytes from the client, and calls handlers. Throws if the connection must end, after the output
   /// that is pending has been sent.
   func receive(_ bytes: UnsafeRawBufferPointer) throws(SessionError)
+  /// Called at the end of each turn of the loop in which bytes have arrived, before output is moved.
+  func endTurn()
   /// Called when the client has closed its side of the connection.
   func receiveEnd()
   /// Moves output that waits to the end of `buffer`, up to about `bytesMax`.
@@ -29,6 +31,8 @@ package protocol ConnectionSession: AnyObject {
 
 extension ConnectionSession {
   package var wantsInput: Bool { true }
+
+  package func endTurn() {}
 
   package func tick(now: UInt64) throws(SessionError) {}
 }

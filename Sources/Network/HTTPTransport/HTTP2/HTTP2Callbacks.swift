@@ -55,7 +55,7 @@ enum HTTP2Callbacks {
       case NGHTTP2_HEADERS.rawValue:
         owner.fieldsEnd()
         guard let stream = unsafe HTTP2Callbacks.stream(session, head.stream_id) else { return 0 }
-        if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST { stream.begin() }
+        if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST { stream.fieldsEnded() }
         if isEnd { stream.finish() }
       case NGHTTP2_DATA.rawValue:
         if isEnd {
@@ -93,8 +93,10 @@ enum HTTP2Callbacks {
       }
       return 0
     }
-    unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) { _, frame, _, user in
+    unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) {
+      session, frame, _, user in
       guard let frame = unsafe frame, let owner = unsafe HTTP2Callbacks.owner(user) else { return 0 }
+      unsafe HTTP2Callbacks.stream(session, frame.pointee.hd.stream_id)?.frameWasRefused()
       owner.refusedFrame(isRequest: unsafe frame.pointee.hd.type == UInt8(NGHTTP2_HEADERS.rawValue))
       return 0
     }

@@ -5,6 +5,9 @@
 //
 // nghttp2 owns the state of the protocol. It calls the functions in HTTP2Callbacks, which find their stream
 // by the pointer that nghttp2 keeps for it. All of it runs on the loop of the connection.
+//
+// Requests are begun at the end of a turn of the loop. Those that the client has reset by then, or has the
+// server reset, cost no more than their frames.
 
 #if Server
 internal import ByteStore
@@ -25,6 +28,8 @@ package final class HTTP2Session: ConnectionSession {
   let context: SessionContext
   private let session: OpaquePointer
   private var streams: [Int32: HTTP2Stream] = [:]
+  /// Streams whose fields have arrived in this turn.
+  private var arrivedStreams: [HTTP2Stream] = []
   /// Streams whose response was begun in this turn, and may get its end in it.
   private var begun: [HTTP2Stream] = []
   /// The last request that is answered in a drain. Nil before the drain.
@@ -91,6 +96,13 @@ package final class HTTP2Session: ConnectionSession {
       let reason = unsafe String(cString: nghttp2_strerror(Int32(count)))
       throw SessionError(floods.contains(count) ? .frameFlood : .malformed, reason)
     }
+  }
+
+  package func endTurn() {
+    guard !arrivedStreams.isEmpty else { return }
+    let streams = arrivedStreams
+    arrivedStreams.removeAll(keepingCapacity: true)
+    for stream in streams { stream.begin() }
   }
 
   package func receiveEnd() { close() }
@@ -205,6 +217,8 @@ package final class HTTP2Session: ConnectionSession {
 
   /// Fields begin that are the trailers of a request.
   func trailersBegin() { fieldsBegan = context.clock.now() }
+
+  func arrived(_ stream: HTTP2Stream) { arrivedStreams.append(stream) }
 
   /// The handler begins the request of a stream.
   func begin(_ stream: HTTP2Stream, _ request: HTTPRequest) -> (any HTTPBodyReceiver, ResponseQueue) {

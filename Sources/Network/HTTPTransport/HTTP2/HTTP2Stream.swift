@@ -20,6 +20,15 @@ final class HTTP2Stream: ResponseSink {
     case submitted
   }
 
+  private enum Request {
+    /// The fields are arriving.
+    case fields
+    /// The handler will begin the request at the end of the turn.
+    case arrived
+    /// The handler has begun the request, or never will.
+    case begun
+  }
+
   private static let originBytesMax = 1024
 
   let id: Int32
@@ -32,6 +41,9 @@ final class HTTP2Stream: ResponseSink {
   private var authority = ""
   private var fields = HTTPFields()
   private var isRefused = false
+  private var request = Request.fields
+  /// Bytes of the body that were read in the turn of the fields.
+  private var early: [UInt8] = []
   private var receiver: (any HTTPBodyReceiver)?
   private var queue: ResponseQueue?
   private var isRequestComplete = false
@@ -58,7 +70,7 @@ final class HTTP2Stream: ResponseSink {
   // MARK: - The request
 
   func receive(name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
-    guard let limits = session?.context.limits, receiver == nil else { return }
+    guard let limits = session?.context.limits, case .fields = request else { return }
     guard !isRefused, fields.byteCount + name.count + value.count <= limits.headerBytesMax,
       fields.count < limits.headerFieldsMax
     else {
@@ -85,22 +97,44 @@ final class HTTP2Stream: ResponseSink {
   }
 
   /// Called when all fields of the request have arrived.
+  func fieldsEnded() {
+    request = .arrived
+    session?.arrived(self)
+  }
+
+  /// nghttp2 has refused a frame of the stream, and resets it. The request is not begun if it was not before.
+  func frameWasRefused() {
+    guard case .arrived = request else { return }
+    request = .begun
+    isOver = true
+  }
+
+  /// Begins the request with what has arrived of it.
   func begin() {
-    guard let session else { return }
+    guard case .arrived = request, let session else { return }
+    request = .begun
+    beginFields(session)
+    let early = early
+    self.early = []
+    unsafe early.withUnsafeBufferPointer { unsafe receive($0) }
+    if isRequestComplete { receiver?.finish() }
+  }
+
+  private func beginFields(_ session: HTTP2Session) {
     guard !isRefused else {
       session.context.observer.refused(
         .headerSize, session.context.connection, detail: "the fields are too large")
-      return refuse(431, session.context.handler.refusalFields(request(session)))
+      return refuse(431, session.context.handler.refusalFields(makeRequest(session)))
     }
     guard !target.isEmpty else { return refuse(501) }
-    let request = request(session)
+    let request = makeRequest(session)
     fields = HTTPFields()
     let (receiver, queue) = session.begin(self, request)
     self.queue = queue
     if !isOver { self.receiver = receiver }
   }
 
-  private func request(_ session: HTTP2Session) -> HTTPRequest {
+  private func makeRequest(_ session: HTTP2Session) -> HTTPRequest {
     HTTPRequest(
       method: method, target: target, authority: authority.isEmpty ? fields["host"] ?? "" : authority,
       fields: fields, connection: session.context.connection)
@@ -112,6 +146,7 @@ final class HTTP2Stream: ResponseSink {
   }
 
   func receive(_ bytes: UnsafeBufferPointer<UInt8>) {
+    if case .arrived = request { return unsafe early.append(contentsOf: bytes) }
     guard let receiver, !bytes.isEmpty else { return }
     writing.add(bytes.count)
     unsafe receiver.receive(ArraySlice(bytes))
@@ -119,7 +154,7 @@ final class HTTP2Stream: ResponseSink {
 
   func finish() {
     isRequestComplete = true
-    receiver?.finish()
+    if case .begun = request { receiver?.finish() }
   }
 
   /// The stream is closed, or the connection is lost.
@@ -128,6 +163,7 @@ final class HTTP2Stream: ResponseSink {
     queue?.close()
     queue = nil
     body = []
+    early = []
     unsentShare = nil
     let receiver = receiver
     self.receiver = nil
