@@ -55,6 +55,7 @@ extension ServiceQueue {
   init(of queue: ResponseQueue) {
     self.init { queue.add($0) }
     mayBeginWithinSend = true
+    runAside = { queue.runAside($0) }
   }
 }
 

@@ -16,6 +16,9 @@ public struct ServiceQueue: Sendable {
   /// delivered there, and all later ones in blocks of the queue. For transports whose threads run an event
   /// loop.
   package var mayBeginWithinSend = false
+  /// Runs a block that may wait for other threads, whether the queue waits or not. By default, the caller
+  /// waits, which a thread with an event loop must not do.
+  package var runAside: @Sendable (_ block: @escaping @Sendable () -> Void) -> Void = { $0() }
 
   /// Creates a queue from a function that adds a block.
   public init(_ add: @escaping @Sendable (_ block: @escaping @Sendable () -> Void) -> Void) { self.add = add }

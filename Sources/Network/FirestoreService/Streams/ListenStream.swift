@@ -33,7 +33,9 @@ final class ListenStream: CallHandler {
     state = Locked(State(waiting: WaitingRequests(countMax: context.options.waitingTargetsMax)))
   }
 
-  deinit { state.withLock { $0.session }?.close() }
+  deinit {
+    if let session = state.withLock({ $0.session }) { queue.runAside { session.close() } }
+  }
 
   // MARK: Requests
 
@@ -153,7 +155,8 @@ final class ListenStream: CallHandler {
       defer { state.session = nil }
       return state.session
     }
-    session?.close()
+    // The session waits for a delivery that is running.
+    if let session { queue.runAside { session.close() } }
   }
 }
 

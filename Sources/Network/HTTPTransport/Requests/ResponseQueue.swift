@@ -48,6 +48,9 @@ package final class ResponseQueue: Sendable {
     if starts { start() }
   }
 
+  /// Runs a block beside the others, even if they wait or the queue is closed.
+  package func runAside(_ block: @escaping @Sendable () -> Void) { pool.run(block, of: owner, isLong: true) }
+
   /// Lets blocks wait, or run again.
   package func setPaused(_ isPaused: Bool) {
     let starts: Bool = state.withLock { state in
