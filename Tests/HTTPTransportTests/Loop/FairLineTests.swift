@@ -13,7 +13,7 @@ import Testing
   }
 
   private func runAll(_ line: inout FairLine) -> [String] {
-    while let block = line.takeFirst() { block() }
+    while let next = line.takeFirst() { next.block() }
     return ran.withLock { $0 }
   }
 
@@ -24,7 +24,7 @@ import Testing
     line.add(block("c0"), of: 3, isLong: false)
     line.add(block("b1"), of: 2, isLong: false)
     #expect(runAll(&line) == ["a0", "b0", "c0", "a1", "b1", "a2"])
-    #expect(line.isEmpty && line.count == 0)
+    #expect(line.isEmpty && line.shortCount == 0)
   }
 
   @Test func shortWorkComesFirstAndLongWorkContinues() {
@@ -42,6 +42,42 @@ import Testing
       for owner in 0..<5 as Range<UInt64> { line.add(block("\(owner).\(round)"), of: owner, isLong: false) }
     }
     #expect(runAll(&line) == (0..<200).flatMap { round in (0..<5).map { "\($0).\(round)" } })
+  }
+
+  @Test func withoutLongWorkOnlyShortWorkIsTaken() {
+    var line = FairLine()
+    line.add(block("long"), of: 1, isLong: true)
+    for _ in 0..<20 { line.add(block("short"), of: 2, isLong: false) }
+    for _ in 0..<20 { #expect(line.takeFirst(takesLong: false)?.isLong == false) }
+    #expect(line.takeFirst(takesLong: false) == nil && line.longCount == 1)
+    #expect(line.takeFirst()?.isLong == true && line.isEmpty)
+  }
+
+  @Test func longWorkLeavesThreadsForShortWork() {
+    let pool = ThreadPool(threadsMax: 8)
+    let (isOpen, running, done) = (Locked(false), Locked(0), Locked(0))
+    for owner in 0..<6 as Range<UInt64> {
+      pool.run(
+        {
+          running.withLock { $0 += 1 }
+          running.wakeAll()
+          isOpen.withLock(when: { $0 }) { _ in }
+          done.withLock { $0 += 1 }
+          done.wakeAll()
+        }, of: owner, isLong: true)
+    }
+    running.withLock(when: { $0 == 4 }) { _ in }
+    let short = Locked(false)
+    pool.run(
+      {
+        short.withLock { $0 = true }
+        short.wakeAll()
+      }, of: 7, isLong: false)
+    short.withLock(when: { $0 }) { _ in }
+    #expect(running.withLock { $0 } == 4)
+    isOpen.withLock { $0 = true }
+    isOpen.wakeAll()
+    done.withLock(when: { $0 == 6 }) { _ in }
   }
 
   /// The thread of the pool would otherwise continue with the first response.

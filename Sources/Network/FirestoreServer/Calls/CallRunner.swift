@@ -52,7 +52,9 @@ final class CallRunner: Sendable {
 
 extension ServiceQueue {
   /// The queue of a response. Calls that neither block nor take long begin at once, on the caller's thread.
-  init(of queue: ResponseQueue) {
+  init(of queue: ResponseQueue, for method: ServerMethod) {
+    // Each block of a write stream waits for a commit, as those of other commits do.
+    if method == .write { queue.setAllShort() }
     self.init { queue.add($0) }
     mayBeginWithinSend = true
     runAside = { queue.runAside($0) }

@@ -51,7 +51,7 @@ final class SingleCall: GRPCReceiver, @unchecked Sendable {
 
   private func begin() -> ServiceCall {
     runner.service.handle(
-      method.name, metadata: metadata, format: .protobuf, on: ServiceQueue(of: answer.queue)
+      method.name, metadata: metadata, format: .protobuf, on: ServiceQueue(of: answer.queue, for: method)
     ) { [answer, record] event in
       switch event {
       case .message(let bytes):

@@ -38,7 +38,7 @@ final class StreamCall: GRPCReceiver, DrainableStream {
     runner.journal.metrics.openStreams.add(1)
     let call = runner.service.handle(
       method.name, metadata: metadata, format: .protobuf,
-      on: ServiceQueue(of: answer.queue)
+      on: ServiceQueue(of: answer.queue, for: method)
     ) { [weak self] event in self?.deliver(event) }
     let isDraining = state.withLock { state in
       state.call = call

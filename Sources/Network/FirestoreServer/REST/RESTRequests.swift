@@ -114,7 +114,8 @@ final class RESTExchange: HTTPBodyReceiver {
     runner.note(RESTExchange.database(of: target), in: record)
     response.begin(rest)
     let call = runner.service.handle(
-      rest.method, metadata: metadata, format: .json, on: ServiceQueue(of: response.queue)
+      rest.method, metadata: metadata, format: .json,
+      on: ServiceQueue(of: response.queue, for: ServerMethod(name: rest.method))
     ) { [response] event in response.deliver(event) }
     let isOver = state.withLock { state in
       state.call = call

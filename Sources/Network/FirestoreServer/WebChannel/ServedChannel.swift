@@ -76,7 +76,7 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
     runner.journal.metrics.openStreams.add(1)
     runner.journal.metrics.openChannels.add(1)
     call = runner.service.handle(
-      method.name, metadata: metadata, format: .json, on: ServiceQueue(of: queue)
+      method.name, metadata: metadata, format: .json, on: ServiceQueue(of: queue, for: method)
     ) { [weak self] event in self?.deliver(event) }
     handle(.opened(first))
   }

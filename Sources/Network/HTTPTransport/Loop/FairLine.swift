@@ -33,21 +33,37 @@ struct FairLine {
   private var short = Turns()
   private var long = Turns()
   private var shortRun = 0
-  private(set) var count = 0
+  private(set) var shortCount = 0
+  private(set) var longCount = 0
 
-  var isEmpty: Bool { count == 0 }
+  var isEmpty: Bool { shortCount == 0 && longCount == 0 }
 
   mutating func add(_ block: @escaping @Sendable () -> Void, of owner: UInt64, isLong: Bool) {
-    count += 1
-    if isLong { long.add(block, of: owner) } else { short.add(block, of: owner) }
+    if isLong {
+      longCount += 1
+      long.add(block, of: owner)
+    } else {
+      shortCount += 1
+      short.add(block, of: owner)
+    }
   }
 
-  mutating func takeFirst() -> (@Sendable () -> Void)? {
-    guard count > 0 else { return nil }
-    count -= 1
+  /// Takes the next block, and says whether it is long. Without `takesLong`, only short blocks are taken.
+  mutating func takeFirst(takesLong: Bool = true) -> (block: @Sendable () -> Void, isLong: Bool)? {
     shortRun += 1
-    if shortRun <= Self.shortRunMax, let block = short.takeFirst() { return block }
+    if shortRun <= Self.shortRunMax || !takesLong, let block = takeShort() { return (block, false) }
+    guard takesLong else { return nil }
     shortRun = 0
-    return long.takeFirst() ?? short.takeFirst()
+    if let block = long.takeFirst() {
+      longCount -= 1
+      return (block, true)
+    }
+    return takeShort().map { ($0, false) }
+  }
+
+  private mutating func takeShort() -> (@Sendable () -> Void)? {
+    guard let block = short.takeFirst() else { return nil }
+    shortCount -= 1
+    return block
   }
 }

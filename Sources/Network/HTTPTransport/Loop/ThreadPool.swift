@@ -8,17 +8,36 @@ internal import CSockets
 /// The threads have a lower priority than those of loops, on which short requests run. They wait while the
 /// loops have many bytes that they have not taken: the bytes of long answers would otherwise pile up, and the
 /// requests of other clients would wait behind them.
+///
+/// Few threads at a time run long blocks. A short block would otherwise get a small part of a processor.
 package final class ThreadPool: BlockPool {
   fileprivate struct State {
     var blocks = FairLine()
     var threadCount = 0
     var idleCount = 0
     var postedBytes = 0
+    var longRunning = 0
 
-    var mayRun: Bool { !blocks.isEmpty && postedBytes < postedBytesMax }
+    var takesLong: Bool { longRunning < longRunningMax }
+    /// Blocks for which a thread may be started.
+    var runnableCount: Int { blocks.shortCount + min(blocks.longCount, longRunningMax - longRunning) }
+    var mayRun: Bool { runnableCount > 0 && postedBytes < postedBytesMax }
+
+    /// Takes a block, and counts it if it is long.
+    mutating func take() -> Block? {
+      guard let (block, isLong) = blocks.takeFirst(takesLong: takesLong) else { return nil }
+      if isLong { longRunning += 1 }
+      return Block(run: block, isLong: isLong)
+    }
+  }
+
+  fileprivate struct Block {
+    let run: @Sendable () -> Void
+    let isLong: Bool
   }
 
   private static let postedBytesMax = 512 * 1024
+  private static let longRunningMax = 4
   private static let idleNanoseconds: UInt64 = 10_000_000_000
 
   private let threadsMax: Int
@@ -32,9 +51,7 @@ package final class ThreadPool: BlockPool {
   package func run(_ block: @escaping @Sendable () -> Void, of owner: UInt64, isLong: Bool) {
     let startsThread: Bool = state.withLock { state in
       state.blocks.add(block, of: owner, isLong: isLong)
-      guard state.blocks.count > state.idleCount, state.threadCount < threadsMax else {
-        return false
-      }
+      guard state.runnableCount > state.idleCount, state.threadCount < threadsMax else { return false }
       state.threadCount += 1
       return true
     }
@@ -58,17 +75,24 @@ package final class ThreadPool: BlockPool {
 
   private func runBlocks() {
     dugout_thread_lower_priority()
-    while let block = nextBlock() { block() }
+    var wasLong = false
+    while let block = nextBlock(afterLong: wasLong) {
+      block.run()
+      wasLong = block.isLong
+    }
   }
 
   /// Waits for a block. Returns nil if the thread shall end.
-  private func nextBlock() -> (@Sendable () -> Void)? {
-    state.withLock { $0.idleCount += 1 }
-    let (block, wakesAnother): ((@Sendable () -> Void)?, Bool) = state.withLock(
+  private func nextBlock(afterLong wasLong: Bool) -> Block? {
+    state.withLock { state in
+      state.idleCount += 1
+      if wasLong { state.longRunning -= 1 }
+    }
+    let (block, wakesAnother): (Block?, Bool) = state.withLock(
       wokenBy: added, within: Self.idleNanoseconds, when: { $0.mayRun }
     ) { state in
       state.idleCount -= 1
-      guard state.mayRun || state.threadCount == 1, let block = state.blocks.takeFirst() else {
+      guard state.mayRun || state.threadCount == 1, let block = state.take() else {
         state.threadCount -= 1
         return (nil, false)
       }

@@ -17,6 +17,7 @@ package final class ResponseQueue: Sendable {
     var isClosed = false
     /// Whether blocks have run before. The first one of a response is short: it begins a call or ends it.
     var isLong = false
+    var areAllShort = false
   }
 
   private let state = Locked(State())
@@ -50,6 +51,9 @@ package final class ResponseQueue: Sendable {
 
   /// Runs a block beside the others, even if they wait or the queue is closed.
   package func runAside(_ block: @escaping @Sendable () -> Void) { pool.run(block, of: owner, isLong: true) }
+
+  /// Has the pool take all blocks for short ones, such as those that wait for a commit.
+  package func setAllShort() { state.withLock { $0.areAllShort = true } }
 
   /// Lets blocks wait, or run again.
   package func setPaused(_ isPaused: Bool) {
@@ -116,7 +120,7 @@ extension ResponseQueue.State {
       isRunning = false
       return nil
     }
-    defer { isLong = true }
+    defer { isLong = !areAllShort }
     return block
   }
 }
