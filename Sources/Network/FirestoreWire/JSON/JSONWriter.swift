@@ -88,27 +88,21 @@ package struct JSONWriter: Sendable {
   package mutating func base64(_ value: [UInt8]) { quoted(Base64.encode(value)) }
 
   package mutating func string(_ value: String) {
-    separate()
-    bytes.append(UInt8(ascii: "\""))
-    if value.utf8.contains(where: Self.needsEscape) {
-      for byte in value.utf8 { appendEscaped(byte) }
-    } else {
-      bytes.append(utf8: value)
-    }
-    bytes.append(UInt8(ascii: "\""))
+    var value = value
+    value.withUTF8 { unsafe string(utf8: RawSpan(_unsafeBytes: UnsafeRawBufferPointer($0))) }
   }
 
   /// Writes a string that is valid UTF-8.
   mutating func string(utf8 value: RawSpan) {
     separate()
     bytes.append(UInt8(ascii: "\""))
-    let hasEscapes = unsafe value.withUnsafeBytes { unsafe $0.contains(where: Self.needsEscape) }
-    if hasEscapes {
-      for offset in 0..<value.byteCount {
-        appendEscaped(unsafe value.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
-      }
-    } else {
-      bytes.append(copying: value)
+    var start = 0
+    while true {
+      let end = JSONEscapes.first(in: value, from: start)
+      bytes.append(copying: value.extracting(start..<end))
+      guard end < value.byteCount else { break }
+      appendEscaped(unsafe value.unsafeLoad(fromByteOffset: end, as: UInt8.self))
+      start = end + 1
     }
     bytes.append(UInt8(ascii: "\""))
   }
@@ -126,13 +120,8 @@ package struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  @inline(__always)
-  private static func needsEscape(_ byte: UInt8) -> Bool {
-    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
-  }
-
+  /// Appends a byte that needs an escape.
   private mutating func appendEscaped(_ byte: UInt8) {
-    guard Self.needsEscape(byte) else { return bytes.append(byte) }
     bytes.append(UInt8(ascii: "\\"))
     switch byte {
     case 0x08: bytes.append(UInt8(ascii: "b"))
@@ -146,5 +135,39 @@ package struct JSONWriter: Sendable {
       bytes.append(Self.hexadecimal[Int(byte & 15)])
     default: bytes.append(byte)
     }
+  }
+}
+
+/// The characters of a string that JSON escapes: control characters, quotation marks and backslashes.
+private enum JSONEscapes {
+  private static let ones: UInt64 = 0x0101_0101_0101_0101
+  private static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+  /// The offset of the first such byte from `start` on, or the end.
+  @inline(__always)
+  static func first(in bytes: RawSpan, from start: Int) -> Int {
+    var offset = start
+    while offset + 8 <= bytes.byteCount {
+      let word = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      guard !hasAny(in: word) else { break }
+      offset += 8
+    }
+    while offset < bytes.byteCount {
+      let byte = unsafe bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+      if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return offset }
+      offset += 1
+    }
+    return offset
+  }
+
+  /// Whether one of the eight bytes needs an escape. Subtracting from a byte that is too small sets its high
+  /// bit, which it did not have.
+  @inline(__always)
+  private static func hasAny(in word: UInt64) -> Bool {
+    let quotes = word ^ (ones &* 0x22)
+    let backslashes = word ^ (ones &* 0x5C)
+    let found =
+      (word &- ones &* 0x20) & ~word | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
+    return found & highBits != 0
   }
 }
