@@ -24,17 +24,20 @@ struct ChannelArrays {
   private(set) var acknowledged: UInt64 = 0
   /// The bytes of the contents that are kept.
   private(set) var contentBytes = 0
+  /// The memory of these contents. Arrays of bytes that have grown reserve up to twice their bytes.
+  private var contentCapacity = 0
 
   /// The number of the last array.
   var last: UInt64 { acknowledged + UInt64(items.count) }
   var count: Int { items.count }
   /// The memory that the arrays take.
-  var heldBytes: Int { contentBytes + items.count * Self.itemBytes }
+  var heldBytes: Int { contentCapacity + items.count * Self.itemBytes }
 
   /// Adds an array with one value in JSON.
   mutating func append(_ content: [UInt8]) {
     items.append(Item(content: content, excess: content.count - UTF16Length.of(content)))
     contentBytes += content.count
+    contentCapacity += content.capacity
   }
 
   /// Drops the arrays up to this one. Returns false if the client cannot have received it.
@@ -42,7 +45,10 @@ struct ChannelArrays {
     guard number <= last else { return false }
     guard number > acknowledged else { return true }
     let count = Int(number - acknowledged)
-    for item in items[..<count] { contentBytes -= item.content.count }
+    for item in items[..<count] {
+      contentBytes -= item.content.count
+      contentCapacity -= item.content.capacity
+    }
     items.removeFirst(count)
     acknowledged = number
     return true
