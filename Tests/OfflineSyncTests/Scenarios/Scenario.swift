@@ -5,6 +5,7 @@ import Foundation
 import OfflineSync
 
 struct Scenario: Sendable {
+  /// Where the client has its store.
   enum Mode: String, Sendable, CaseIterable { case memory, durable }
 
   let name: String
@@ -47,8 +48,11 @@ struct Scenario: Sendable {
 
 /// An unfulfilled expectation of a scenario.
 struct ScenarioFailure: Error, CustomStringConvertible {
-  var step: Int
+  /// The number of the step; 0 until the run adds it.
+  var step = 0
   var what: String
+
+  init(_ what: String) { self.what = what }
 
   var description: String { "step \(step): \(what)" }
 }
@@ -90,7 +94,7 @@ extension JSON {
     for filter in self["filters"]?.array ?? [] {
       guard let parts = filter.array, parts.count == 3, let field = parts[0].string,
         let name = parts[1].string, let comparison = Self.operators[name]
-      else { throw ScenarioFailure(step: 0, what: "an invalid filter") }
+      else { throw ScenarioFailure("an invalid filter") }
       query = try query.filtered(
         by: .field(try StoredFieldPath(dotted: field), comparison, parts[2].value))
     }

@@ -11,14 +11,14 @@ extension ScenarioRun {
     let values = BundleValues(projectID: "test-project", databaseID: "(default)")
     var reader = BundleReader(Data(text.utf8), values)
     guard case .metadata(let id, let createTime, _, _)? = try reader.next()?.element else {
-      throw ScenarioFailure(step: 0, what: "a bundle without metadata")
+      throw ScenarioFailure("a bundle without metadata")
     }
     if let loaded = bundles[id], loaded >= createTime { return }
     var bundle = BundleContents(id: id, createTime: createTime)
     var queries: [String] = []
     while let element = try reader.next()?.element {
       switch element {
-      case .metadata: throw ScenarioFailure(step: 0, what: "a bundle with metadata twice")
+      case .metadata: throw ScenarioFailure("a bundle with metadata twice")
       case .namedQuery(let query): bundle.queries.append(query)
       case .documentMetadata(let path, let readTime, let exists, let names):
         queries = names

@@ -6,7 +6,8 @@ import OfflineSync
 extension ScenarioRun {
   func check(_ step: JSON) throws {
     defer { forgetStep() }
-    if let lateError { throw lateError }
+    if let clientError { throw clientError }
+    try remote.check(user: user)
     if !isShutDown, let broken = try engine.brokenInvariant() { throw failure("broken: \(broken)") }
     try checkEvents(step["expectedSnapshotEvents"]?.array ?? [])
     let state = step["expectedState"]
@@ -28,7 +29,7 @@ extension ScenarioRun {
     rejected = []
   }
 
-  private func failure(_ what: String) -> ScenarioFailure { ScenarioFailure(step: 0, what: what) }
+  private func failure(_ what: String) -> ScenarioFailure { ScenarioFailure(what) }
 
   private func require<Value: Equatable>(_ what: String, _ found: Value, _ expected: Value) throws {
     guard found == expected else { throw failure("\(what): \(found) in place of \(expected)") }
@@ -92,8 +93,17 @@ extension ScenarioRun {
   }
 
   private static func text(_ document: SyncedDocument) -> String {
-    let fields = document.fields.map { "\(StoredValue.map($0))" } ?? "none"
+    let fields = document.fields.map { text(.map($0)) } ?? "none"
     return "\(document.path) @\(document.version.microseconds) \(document.pending) \(fields)"
+  }
+
+  /// Equal values have one text, however maps keep their fields.
+  private static func text(_ value: StoredValue) -> String {
+    switch value {
+    case .map(let map): "{\(map.entries.map { "\($0.name): \(text($0.value))" }.joined(separator: ", "))}"
+    case .array(let values): "[\(values.map(text).joined(separator: ", "))]"
+    default: "\(value)"
+    }
   }
 
   private static func text(_ json: JSON) -> String {
@@ -101,7 +111,7 @@ extension ScenarioRun {
     let pending: SyncedDocument.Pending =
       options?["hasLocalMutations"]?.boolean == true
       ? .local : options?["hasCommittedMutations"]?.boolean == true ? .committed : .none
-    let fields = json["value"].map { "\(StoredValue.map($0.map))" } ?? "none"
+    let fields = json["value"].map { text(.map($0.map)) } ?? "none"
     // Here, version 0 means a pending write. A remote document with version 0 therefore gets version 1.
     let version = max(json["version"]?.integer ?? 0, pending == .local || fields == "none" ? 0 : 1)
     return "\(json["key"]?.string ?? "") @\(version) \(pending) \(fields)"
@@ -118,10 +128,10 @@ extension ScenarioRun {
       try require("outstanding writes", Int64(engine.outstandingCount), count)
     }
     if let count = state?["writeStreamRequestCount"]?.integer {
-      try require("write requests", Int64(streams.writeRequests), count)
+      try require("write requests", remote.writeRequestCount, count)
     }
     if let count = state?["watchStreamRequestCount"]?.integer {
-      try require("watch requests", Int64(streams.watchRequests), count)
+      try require("watch requests", remote.watchRequestCount, count)
     }
   }
 
@@ -138,11 +148,11 @@ extension ScenarioRun {
 
   private func checkTargets() throws {
     guard isNetworkEnabled else {
-      return try require("targets without a network", streams.targets.keys.sorted(), [])
+      return try require("targets without a network", remote.targets.keys.sorted(), [])
     }
-    try require("targets", Set(streams.targets.keys.map(\.description)), Set(expectedTargets.keys))
+    try require("targets", Set(remote.targets.keys.map(\.description)), Set(expectedTargets.keys))
     for (name, expected) in expectedTargets {
-      guard let id = Int32(name), let found = streams.targets[TargetID(id)] else { continue }
+      guard let id = Int32(name), let found = remote.targets[TargetID(id)] else { continue }
       let query = try (expected["queries"]?.array?.first ?? .null).query()
       try require("the query of target \(name)", found.query.targetID, query.targetID)
       try require(

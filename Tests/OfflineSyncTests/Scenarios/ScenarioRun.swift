@@ -2,9 +2,12 @@
 
 import DocumentStore
 import Foundation
-import OfflineSync
+import Harness
 
-final class ScenarioRun {
+@testable import OfflineSync
+
+final class ScenarioRun: @unchecked Sendable {
+  // Why `@unchecked Sendable` is correct: one thread runs the client and the scenario.
   struct Event {
     var query: StructuredQuery
     var snapshot: ViewSnapshot?
@@ -14,21 +17,23 @@ final class ScenarioRun {
   let scenario: Scenario
   let mode: Scenario.Mode
   private let directory: URL
+  /// Its time stands still, so timers fire only if the scenario says so.
+  private let scheduler = VirtualScheduler()
   private var store: DocumentStore
-  private(set) var engine: SyncEngine
-  var streams = MockStreams()
-  private var timers: Set<SyncTimer> = []
-  private var user: String?
+  private(set) var remote: any ScenarioRemote
+  private var driver: SyncDriver
+  var engine: SyncEngine { driver.engine }
+  private(set) var user: String?
   private(set) var isNetworkEnabled = true
   /// Whether the client is shut down. While the client is shut down, no step takes effect until the next
   /// start.
   private(set) var isShutDown = false
   var bundles: [String: StoredTimestamp] = [:]
-  private var listeners: [(id: ListenerID, query: StructuredQuery)] = []
+  private var listeners: [(id: ListenerID, query: StructuredQuery, number: Int)] = []
+  private var listenerCount = 0
   private var syncListeners: [ListenerID] = []
-  private var lastNumber = 0
   private var outstanding: [String?: [[Mutation]]] = [:]
-  private var paths: [CallID: [DocumentPath]] = [:]
+  private var lateError: OfflineSyncError?
 
   // The observations since the last step.
   var events: [Event] = []
@@ -46,7 +51,8 @@ final class ScenarioRun {
     self.mode = mode
     directory = FileManager.default.temporaryDirectory.appendingPathComponent("scenario-\(UUID())")
     store = try Self.open(mode, directory)
-    engine = try Self.engine(store, scenario, mode, nil)
+    remote = DirectRemote(scheduler)
+    driver = try Self.driver(store, remote, scheduler, scenario, mode, user: nil)
   }
 
   private static func open(_ mode: Scenario.Mode, _ directory: URL) throws -> DocumentStore {
@@ -57,90 +63,73 @@ final class ScenarioRun {
       : try DocumentStore.open(directory.path, options: options)
   }
 
-  private static func engine(
-    _ store: DocumentStore, _ scenario: Scenario, _ mode: Scenario.Mode, _ user: String?
-  ) throws -> SyncEngine {
+  private static func driver(
+    _ store: DocumentStore, _ remote: any ScenarioRemote, _ scheduler: VirtualScheduler, _ scenario: Scenario,
+    _ mode: Scenario.Mode, user: String?
+  ) throws -> SyncDriver {
     let local = try LocalStore(
       store, user: user, collector: mode == .memory && scenario.isEager ? .eager : .lru, client: "client")
     var options = SyncEngine.Options()
     if let max = scenario.limboMax { options.limboMax = max }
-    options.documentsName = "projects/test-project/databases/(default)/documents"
-    return SyncEngine(local, options)
+    return SyncDriver(local, remote.client, options: options, scheduler: scheduler)
   }
 
   static func run(_ scenario: Scenario, _ mode: Scenario.Mode) throws {
     let run = try ScenarioRun(scenario, mode)
     defer { run.end() }
-    run.perform(try run.engine.start())
+    try run.runDue()
     for (index, step) in scenario.steps.enumerated() {
       do {
         try run.take(step)
         try run.check(step)
-      } catch let failure as ScenarioFailure {
-        throw ScenarioFailure(step: index + 1, what: failure.what)
+      } catch var failure as ScenarioFailure {
+        failure.step = index + 1
+        throw failure
       } catch {
-        throw ScenarioFailure(step: index + 1, what: "\(error)")
+        var failure = ScenarioFailure("\(error)")
+        failure.step = index + 1
+        throw failure
       }
     }
   }
 
   private func end() {
-    if !isShutDown { try? store.close() }
+    if !isShutDown {
+      driver.abandon()
+      try? store.close()
+    }
+    scheduler.clear()
     try? FileManager.default.removeItem(at: directory)
   }
 
-  // MARK: Effects
+  // MARK: The client
 
-  func send(_ event: SyncEvent) throws { perform(try engine.handle(event)) }
+  func send(_ event: SyncEvent) throws {
+    driver.send(event)
+    try runDue()
+  }
 
-  private func perform(_ effects: [SyncEffect]) {
-    var queue = effects[...]
-    while let effect = queue.popFirst() {
-      if let answers = streams.perform(effect) {
-        for answer in answers {
-          do {
-            // Perform the new effects after the effects that were requested earlier.
-            queue += try engine.handle(answer)
-          } catch {
-            lateError = lateError ?? error
-          }
-        }
-      } else {
-        note(effect)
-      }
+  /// Runs everything that is due now. A pause before another attempt takes no time.
+  private func runDue() throws {
+    scheduler.play(for: 0)
+    var pauses = 0
+    while let timer = [SyncTimer.watchBackoff, .writeBackoff].first(where: driver.driver.isRunning) {
+      pauses += 1
+      guard pauses < 100 else { throw ScenarioFailure("the client opens streams without an end") }
+      fire(timer)
     }
   }
 
-  private(set) var lateError: (any Error)?
-
-  private func note(_ effect: SyncEffect) {
-    switch effect {
-    case .notify(let id, let snapshot):
-      if let query = listeners.first(where: { $0.id == id })?.query {
-        events.append(Event(query: query, snapshot: snapshot))
-      }
-    case .failListener(let id, let error):
-      if let place = listeners.firstIndex(where: { $0.id == id }) {
-        events.append(Event(query: listeners[place].query, error: error))
-        listeners.remove(at: place)
-      }
-    case .notifySync: syncEvents += 1
-    case .finishWrite(let call, let error):
-      let names = (paths[call] ?? []).map(\.description)
-      if error == nil { acknowledged += names } else { rejected += names }
-    case .finishWait(_, let error): if error == nil { waitsDone += 1 }
-    case .startTimer(let timer, _): timers.insert(timer)
-    case .stopTimer(let timer): timers.remove(timer)
-    default: break
-    }
+  private func fire(_ timer: SyncTimer) {
+    driver.driver.stop(timer)
+    driver.send(.timer(timer))
+    scheduler.play(for: 0)
   }
+
+  /// The error that has stopped the client or failed a listener.
+  var clientError: OfflineSyncError? { isShutDown ? nil : driver.failure ?? lateError }
 
   // MARK: Actions
-
-  private func number() -> Int {
-    lastNumber += 1
-    return lastNumber
-  }
 
   private func take(_ step: JSON) throws {
     for (action, payload) in (step.object ?? [:])
@@ -148,7 +137,7 @@ final class ScenarioRun {
       if try takeUserAction(action, payload) { return }
       if try takeRemoteAction(action, payload) { return }
       if try takeCircumstance(action, payload) { return }
-      throw ScenarioFailure(step: 0, what: "unknown action \(action)")
+      throw ScenarioFailure("unknown action \(action)")
     }
   }
 
@@ -159,9 +148,10 @@ final class ScenarioRun {
       let query = try (payload.array?[1] ?? .null).query()
       // If there are several listeners of the query, remove the most recent listener.
       guard let place = listeners.lastIndex(where: { $0.query == query }) else {
-        throw ScenarioFailure(step: 0, what: "there is no listener to \(query.canonicalID)")
+        throw ScenarioFailure("there is no listener to \(query.canonicalID)")
       }
-      try send(.unlisten(listeners.remove(at: place).id))
+      driver.unlisten(listeners.remove(at: place).id)
+      try runDue()
     case "userSet":
       guard let path = payload.array?[0].path, let fields = payload.array?[1].map else { return false }
       try write(.set(path, fields))
@@ -180,14 +170,17 @@ final class ScenarioRun {
       guard let path = payload.path else { return false }
       try write(.delete(path))
     case "addSnapshotsInSyncListener":
-      syncListeners.append(ListenerID(number()))
-      try send(.listenToSync(ListenerID(lastNumber)))
+      syncListeners.append(driver.listenToSync { [self] in syncEvents += 1 })
+      try runDue()
     case "removeSnapshotsInSyncListener":
-      if let last = syncListeners.popLast() { try send(.unlistenToSync(last)) }
+      if let last = syncListeners.popLast() { driver.unlistenToSync(last) }
+      try runDue()
     case "loadBundle":
       guard let text = payload.string else { return false }
       try load(bundle: text)
-    case "waitForPendingWrites": try send(.waitForPendingWrites(CallID(number())))
+    case "waitForPendingWrites":
+      driver.waitForPendingWrites { [self] error in if error == nil { waitsDone += 1 } }
+      try runDue()
     case "changeUser":
       user = payload.string
       try send(.changeUser(user))
@@ -198,30 +191,44 @@ final class ScenarioRun {
 
   private func listen(_ payload: JSON) throws {
     let query = try (payload["query"] ?? .null).query()
-    let id = ListenerID(number())
-    listeners.append((id, query))
     let options = payload["options"]
-    try send(
-      .listen(
-        id, query,
-        ListenRules(
-          includesMetadataChanges: true,
-          waitsForSync: options?["waitForSyncWhenOnline"]?.boolean ?? false,
-          isCacheOnly: options?["source"]?.string == "cache")))
+    let rules = ListenRules(
+      includesMetadataChanges: true, waitsForSync: options?["waitForSyncWhenOnline"]?.boolean ?? false,
+      isCacheOnly: options?["source"]?.string == "cache")
+    let number = listenerCount
+    listenerCount += 1
+    let id = driver.listen(to: query, rules) { [self] in receive($0, query, number) }
+    listeners.append((id, query, number))
+    try runDue()
     let target = engine.target(of: query)
     guard target?.value == payload["targetId"]?.integer.map(Int32.init) else {
-      throw ScenarioFailure(step: 0, what: "the target is \(target?.description ?? "none")")
+      throw ScenarioFailure("the target is \(target?.description ?? "none")")
+    }
+  }
+
+  private func receive(
+    _ result: Result<ViewSnapshot, OfflineSyncError>, _ query: StructuredQuery, _ number: Int
+  ) {
+    switch result {
+    case .success(let snapshot): events.append(Event(query: query, snapshot: snapshot))
+    case .failure(.remote(let error)):
+      events.append(Event(query: query, error: error))
+      listeners.removeAll { $0.number == number }
+    // The listener stays.
+    case .failure(.refused): break
+    case .failure(let error): lateError = error
     }
   }
 
   private func write(_ mutation: Mutation) throws {
     outstanding[user, default: []].append([mutation])
-    let call = CallID(number())
-    paths[call] = [mutation.path]
-    guard let now = StoredTimestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) else {
-      return
+    driver.write([mutation]) { [self] error in
+      // The end of the client is no answer to its writes.
+      guard !isShutDown else { return }
+      let path = mutation.path.description
+      if error == nil { acknowledged.append(path) } else { rejected.append(path) }
     }
-    try send(.write([mutation], at: now, call))
+    try runDue()
   }
 
   private func takeRemoteAction(_ action: String, _ payload: JSON) throws -> Bool {
@@ -232,13 +239,7 @@ final class ScenarioRun {
       try notify(.target(.current, parts[0].targetIDs, resumeToken: parts[1].token))
     case "watchRemove":
       let ids = payload["targetIds"]?.targetIDs ?? []
-      let cause = payload["cause"]?.error
-      if cause != nil {
-        for id in ids where streams.targets.removeValue(forKey: id) == nil {
-          throw ScenarioFailure(step: 0, what: "target \(id) is not followed")
-        }
-      }
-      try notify(.target(.removed, ids, cause: cause))
+      try notify(.target(.removed, ids, cause: payload["cause"]?.error))
     case "watchReset": try notify(.target(.reset, payload.targetIDs))
     case "watchEntity": try tellEntity(payload)
     case "watchFilter":
@@ -249,25 +250,26 @@ final class ScenarioRun {
       let ids = payload["targetIds"]?.targetIDs ?? []
       try notify(
         .target(.noChange, ids, resumeToken: payload["resumeToken"]?.token ?? []),
-        ids.isEmpty ? payload["version"]?.version ?? .none : .none)
+        payload["version"]?.version ?? .none)
     case "watchStreamClose":
-      streams.closeWatch()
-      try send(.watchClosed(payload["error"]?.error))
+      try remote.endWatch(payload["error"]?.error)
+      try runDue()
     case "writeAck":
-      _ = try takeOldestWrite(keeps: payload["keepInQueue"]?.boolean ?? false)
-      let version = payload["version"]?.version ?? .none
-      try send(.writeAnswered(version, [WriteResult(version: version)], token: []))
+      let batch = try takeOldestWrite(keeps: payload["keepInQueue"]?.boolean ?? false)
+      try remote.accept(batch, at: payload["version"]?.version ?? .none)
+      try runDue()
     case "failWrite":
       _ = try takeOldestWrite(keeps: payload["keepInQueue"]?.boolean ?? false)
-      streams.closeWrite()
-      try send(.writeClosed(payload["error"]?.error))
+      try remote.endWrite(payload["error"]?.error)
+      try runDue()
     default: return false
     }
     return true
   }
 
   private func notify(_ change: WatchChange, _ version: SnapshotVersion = .none) throws {
-    try send(.watchChanged(change, version))
+    try remote.send(change, at: version)
+    try runDue()
   }
 
   private func tellEntity(_ payload: JSON) throws {
@@ -282,15 +284,13 @@ final class ScenarioRun {
     }
   }
 
-  private func takeOldestWrite(keeps: Bool) throws -> RemoteWrite {
+  private func takeOldestWrite(keeps: Bool) throws -> [Mutation] {
     guard let expected = outstanding[user]?.first else {
-      throw ScenarioFailure(step: 0, what: "no write is outstanding")
+      throw ScenarioFailure("no write is outstanding")
     }
     if !keeps { outstanding[user]?.removeFirst() }
-    guard let sent = streams.takeSent() else { throw ScenarioFailure(step: 0, what: "no write was sent") }
-    guard sent.mutations == expected else {
-      throw ScenarioFailure(step: 0, what: "sent was \(sent.mutations), not \(expected)")
-    }
+    let sent = try remote.takeBatch()
+    guard sent == expected else { throw ScenarioFailure("sent was \(sent), not \(expected)") }
     return sent
   }
 
@@ -304,14 +304,15 @@ final class ScenarioRun {
         "listen_stream_idle": .watchIdle, "write_stream_idle": .writeIdle,
         "online_state_timeout": .onlineState,
       ]
-      let due = payload.string == "all" ? Array(timers) : names[payload.string ?? ""].map { [$0] } ?? []
-      for timer in due where timers.remove(timer) != nil { try send(.timer(timer)) }
+      let due = payload.string == "all" ? SyncTimer.allCases : names[payload.string ?? ""].map { [$0] } ?? []
+      for timer in due where driver.driver.isRunning(timer) { fire(timer) }
+      try runDue()
     // The set of indexes does not affect results.
     case "drainQueue", "setIndexConfiguration": break
     case "restart": try restart()
     case "shutdown": try shutDown()
     case "clearPersistence":
-      guard isShutDown else { throw ScenarioFailure(step: 0, what: "the client is running") }
+      guard isShutDown else { throw ScenarioFailure("the client is running") }
       bundles = [:]
       try? FileManager.default.removeItem(at: directory)
     case "triggerLruGC":
@@ -322,24 +323,27 @@ final class ScenarioRun {
   }
 
   private func shutDown() throws {
-    try store.close()
-    streams.closeWatch()
-    streams.closeWrite()
-    timers = []
     isShutDown = true
+    driver.stop()
+    scheduler.play(for: 0)
+    try store.close()
   }
 
   private func restart() throws {
-    if !isShutDown { try store.close() }
+    if !isShutDown {
+      driver.abandon()
+      scheduler.play(for: 0)
+      try store.close()
+    }
     isShutDown = false
     if mode == .memory { bundles = [:] }
     store = try Self.open(mode, directory)
-    streams = MockStreams()
-    timers = []
+    scheduler.clear()
+    remote = DirectRemote(scheduler)
     listeners = []
     syncListeners = []
     isNetworkEnabled = true
-    engine = try Self.engine(store, scenario, mode, user)
-    perform(try engine.start())
+    driver = try Self.driver(store, remote, scheduler, scenario, mode, user: user)
+    try runDue()
   }
 }
