@@ -340,8 +340,8 @@ let package = Package(
     .testTarget(
       name: "OfflineSyncTests",
       dependencies: [
-        "OfflineSync", "Authority", "FirebaseFirestore", "DocumentStore", "ByteStore", "Harness",
-        "CAllocations",
+        "OfflineSync", "Authority", "FirebaseFirestore", "FirestoreRemote", "FirestoreWire", "HTTPClient",
+        "DocumentStore", "ByteStore", "Harness", "CAllocations",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -8,6 +8,14 @@ struct Scenario: Sendable {
   /// Where the client has its store.
   enum Mode: String, Sendable, CaseIterable { case memory, durable }
 
+  /// The parts between the client and the scenario.
+  enum Connection: String, Sendable {
+    /// None. The remote takes and gives values.
+    case direct
+    /// The network client, which exchanges bytes of WebChannel with a scripted peer.
+    case webChannel
+  }
+
   let name: String
   let tags: Set<String>
   let clients: Int64

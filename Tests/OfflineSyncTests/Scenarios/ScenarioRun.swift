@@ -16,6 +16,7 @@ final class ScenarioRun: @unchecked Sendable {
 
   let scenario: Scenario
   let mode: Scenario.Mode
+  private let connection: Scenario.Connection
   private let directory: URL
   /// Its time stands still, so timers fire only if the scenario says so.
   private let scheduler = VirtualScheduler()
@@ -46,12 +47,13 @@ final class ScenarioRun: @unchecked Sendable {
   var expectedLimbo: Set<String> = []
   var expectedEnqueued: Set<String> = []
 
-  init(_ scenario: Scenario, _ mode: Scenario.Mode) throws {
+  init(_ scenario: Scenario, _ mode: Scenario.Mode, _ connection: Scenario.Connection) throws {
     self.scenario = scenario
     self.mode = mode
+    self.connection = connection
     directory = FileManager.default.temporaryDirectory.appendingPathComponent("scenario-\(UUID())")
     store = try Self.open(mode, directory)
-    remote = DirectRemote(scheduler)
+    remote = Self.remote(connection, scheduler)
     driver = try Self.driver(store, remote, scheduler, scenario, mode, user: nil)
   }
 
@@ -61,6 +63,15 @@ final class ScenarioRun: @unchecked Sendable {
     return mode == .memory
       ? try DocumentStore.openInMemory(options: options)
       : try DocumentStore.open(directory.path, options: options)
+  }
+
+  private static func remote(
+    _ connection: Scenario.Connection, _ scheduler: VirtualScheduler
+  ) -> any ScenarioRemote {
+    switch connection {
+    case .direct: DirectRemote(scheduler)
+    case .webChannel: WebChannelRemote(scheduler)
+    }
   }
 
   private static func driver(
@@ -74,8 +85,8 @@ final class ScenarioRun: @unchecked Sendable {
     return SyncDriver(local, remote.client, options: options, scheduler: scheduler)
   }
 
-  static func run(_ scenario: Scenario, _ mode: Scenario.Mode) throws {
-    let run = try ScenarioRun(scenario, mode)
+  static func run(_ scenario: Scenario, _ mode: Scenario.Mode, _ connection: Scenario.Connection) throws {
+    let run = try ScenarioRun(scenario, mode, connection)
     defer { run.end() }
     try run.runDue()
     for (index, step) in scenario.steps.enumerated() {
@@ -339,7 +350,7 @@ final class ScenarioRun: @unchecked Sendable {
     if mode == .memory { bundles = [:] }
     store = try Self.open(mode, directory)
     scheduler.clear()
-    remote = DirectRemote(scheduler)
+    remote = Self.remote(connection, scheduler)
     listeners = []
     syncListeners = []
     isNetworkEnabled = true
