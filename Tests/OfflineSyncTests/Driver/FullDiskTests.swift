@@ -98,6 +98,34 @@ import Testing
     #expect(broken(client) == nil)
   }
 
+  /// The listeners of the progress are called when the pause begins, and when it ends.
+  @Test func thePauseIsReportedWithTheProgress() throws {
+    let client = try client()
+    try put("a", 1)
+    let seen = listen(client)
+    let states = Locked<[SyncProgressState]>([])
+    _ = client.listenToProgress { result in
+      if case .success(let state) = result { states.withLock { $0.append(state) } }
+    }
+    world.pass(seconds: 1)
+    #expect(states.withLock { $0.map(\.pause) } == [nil])
+    fill(client)
+    try put("a", 2)
+    #expect(states.withLock { $0.last?.pause } == .diskFull && seen.numbers == ["a": 1])
+    #expect(states.withLock { $0.last?.connection } == .offline && states.withLock { $0.last?.error } == nil)
+    // A write that finds no room is not queued, and the pause goes on.
+    client.write([.set(path("b"), StoredMap())]) { _ in }
+    world.pass(seconds: 1000)
+    #expect(states.withLock { $0.last?.pause } == .diskFull && states.withLock { $0.last?.pendingCount } == 0)
+    empty()
+    world.pass(seconds: 100)
+    #expect(states.withLock { $0.last?.pause } == .some(nil) && seen.numbers == ["a": 2])
+    #expect(states.withLock { $0.last?.connection } == .connected)
+    let pauses = states.withLock { $0.map(\.pause) }
+    let changes = zip(pauses, pauses.dropFirst()).filter { $0 != $1 }.map(\.1)
+    #expect(changes == [.diskFull, nil])
+  }
+
   /// The delays between two attempts grow.
   @Test func attemptsBecomeRarer() throws {
     let client = try client()

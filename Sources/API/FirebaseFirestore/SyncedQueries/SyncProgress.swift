@@ -33,6 +33,9 @@ public struct SyncProgress: Hashable, Sendable {
 
   /// The state of the connection.
   public let connection: Connection
+  /// The reason why the sync is paused; nil if it is not. A paused database is usually `offline`, and it
+  /// is `connected` while it finds out whether it can continue.
+  public let pause: SyncPause?
   /// The error that ended the last connection or attempt, in `FirestoreErrorDomain`; nil if the remote
   /// answers.
   public let error: NSError?
@@ -47,10 +50,11 @@ public struct SyncProgress: Hashable, Sendable {
   /// The queries that listeners and pins watch.
   public let queries: [QueryProgress]
 
-  /// Whether the remote answers, all watched queries are current, and no write is pending. True without a
-  /// remote.
+  /// Whether the remote answers, all watched queries are current, no write is pending, and the sync is not
+  /// paused. True without a remote.
   public var isSynced: Bool {
-    switch connection {
+    if pause != nil { return false }
+    return switch connection {
     case .noRemote: true
     case .idle, .connected: pendingWriteCount == 0 && queries.allSatisfy { $0.state == .current }
     case .connecting, .offline, .disabled: false
@@ -145,8 +149,8 @@ extension FirestoreClient {
 
 extension SyncProgress {
   fileprivate static let withoutRemote = SyncProgress(
-    connection: .noRemote, error: nil, syncedUpTo: nil, pendingWriteCount: 0, oldestPendingWrite: nil,
-    queries: [])
+    connection: .noRemote, pause: nil, error: nil, syncedUpTo: nil, pendingWriteCount: 0,
+    oldestPendingWrite: nil, queries: [])
 
   fileprivate init(_ progress: SyncProgressState, of firestore: Firestore?) {
     connection =
@@ -156,6 +160,11 @@ extension SyncProgress {
       case .connected: .connected
       case .offline: .offline
       case .disabled: .disabled
+      }
+    pause =
+      switch progress.pause {
+      case nil: nil
+      case .diskFull: .diskFull
       }
     error = progress.error.map { FirestoreErrors.translate(.remote($0)) as NSError }
     syncedUpTo = Date(progress.version)

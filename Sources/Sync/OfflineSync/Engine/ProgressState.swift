@@ -15,7 +15,14 @@ package struct SyncProgressState: Equatable, Sendable {
     case disabled
   }
 
+  /// The reasons why a client takes no changes from its remote, although the remote could be reached.
+  package enum Pause: Sendable, Hashable {
+    case diskFull
+  }
+
   package var connection: Connection
+  /// The reason why the sync is paused; nil if it is not.
+  package var pause: Pause?
   /// The error that ended the last connection or attempt; nil if the client is connected.
   package var error: RemoteError?
   /// The version up to which all queries are complete; `none` if one of them never was, or if there are none.

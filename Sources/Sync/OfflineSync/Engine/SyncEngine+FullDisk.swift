@@ -77,6 +77,7 @@ extension SyncEngine {
     if storage.phase == .possible { effects.append(.paused(error)) }
     guard !isPaused else { return }
     storage.phase = .paused
+    loading.isMinor = false
     stopWatch()
     restoreTargets()
     online.set(.offline)
@@ -108,6 +109,7 @@ extension SyncEngine {
   func noteStored() {
     guard storage.phase == .trying else { return }
     storage.phase = .possible
+    loading.isMinor = false
     storage.backoff.reset()
     effects.append(.resumed)
   }

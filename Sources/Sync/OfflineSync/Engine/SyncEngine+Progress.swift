@@ -7,7 +7,7 @@ extension SyncEngine {
   package var syncProgress: SyncProgressState {
     let queries = queryProgress
     return SyncProgressState(
-      connection: connection, error: loading.error,
+      connection: connection, pause: isPausedByFullDisk ? .diskFull : nil, error: loading.error,
       version: queries.map(\.version).min() ?? .none,
       pendingCount: local.queue.count, oldest: local.queue.first?.time, queries: queries)
   }
