@@ -133,6 +133,22 @@ import Testing
     #expect(events.lastChange == .document(.init("rooms/a"), expected, updated: [TargetID(2)], removed: []))
   }
 
+  /// The document has less than 1 MiB in the database, and more than 11 MiB in JSON.
+  @Test func aDocumentOfManyBooleansIsRead() throws {
+    let (events, channel) = try opened()
+    let count = 500_000
+    let values = Array(repeating: #"{"booleanValue":true}"#, count: count).joined(separator: ",")
+    deliver(
+      """
+      {"documentChange": {"document": {"name": "\(Self.documents)/rooms/a", "updateTime": "2026-01-01T00:00:02Z",
+        "fields": {"b": {"arrayValue": {"values": [\(values)]}}}}, "targetIds": [2]}}
+      """, to: channel)
+    guard case .document(_, let document?, _, _)? = events.lastChange,
+      case .array(let elements)? = document.fields?["b"]
+    else { throw RemoteError(.internal, "\(String(describing: events.lastError))") }
+    #expect(elements.count == count)
+  }
+
   @Test func aSnapshotOfAllTargetsHasAVersion() throws {
     let (events, channel) = try opened()
     deliver(

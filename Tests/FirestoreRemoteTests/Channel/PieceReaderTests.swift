@@ -60,6 +60,29 @@ import Testing
     #expect(throws: ChannelFault.tooLong) { try read([Array(text.utf8)]) }
   }
 
+  /// A document of 1 MiB can have 24 MiB in JSON.
+  @Test func theLongestMessageOfAServerIsRead() throws {
+    let bytes = [UInt8](repeating: UInt8(ascii: "a"), count: 1 << 20)
+    let count = 24
+    var reader = PieceReader(lengthMax: ChannelSettings().pieceLengthMax)
+    reader.add(Array("\(count << 20)\n".utf8))
+    #expect(try reader.next() == nil && reader.heldBytes == 0)
+    for number in 1..<count {
+      reader.add(bytes)
+      #expect(try reader.next() == nil && reader.heldBytes == number << 20)
+    }
+    reader.add(bytes)
+    #expect(try reader.next()?.count == count << 20)
+    #expect(ChannelSettings().pieceLengthMax > 64 << 20)
+  }
+
+  /// A text of few units can have three times as many bytes.
+  @Test func theBytesOfAPieceAreBounded() throws {
+    let text = String(repeating: "漢", count: 40) + "]"
+    #expect(try read([Array("41\n\(text)".utf8)], lengthMax: 121) == [text])
+    #expect(throws: ChannelFault.tooLong) { try read([Array("41\n\(text)".utf8)], lengthMax: 120) }
+  }
+
   @Test func bytesThatCountAsNoUnitAreBounded() {
     let bytes = Array("5\n[".utf8) + [UInt8](repeating: 0x80, count: 1_000)
     #expect(throws: ChannelFault.malformed) { try read([bytes]) }

@@ -21,8 +21,9 @@ package struct ChannelSettings: Sendable {
   package var messagesMax = 500
   /// Bytes of these messages, unless there is only one.
   package var messageBytesMax = 512 * 1024
-  /// The length of a piece of the back channel in UTF-16 code units.
-  package var pieceLengthMax = 16 * 1024 * 1024
+  /// The length of a piece of the back channel in UTF-16 code units, and in bytes: a message, and the form
+  /// around it.
+  package var pieceLengthMax = RemoteContext.receivedBytesMax + 64 * 1024
 
   package init() {}
 

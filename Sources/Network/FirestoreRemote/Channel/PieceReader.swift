@@ -8,7 +8,8 @@
 // within a character. A sequence of four bytes is two units, and each shorter one is one unit. The text is
 // JSON, so its last byte is in ASCII, and the piece ends with the byte that completes its length.
 
-/// Joins the parts of an answer, and finds the pieces in it. Memory is bounded by the longest piece.
+/// Joins the parts of an answer, and finds the pieces in it. Memory grows with the bytes that have arrived,
+/// and not with the length that a piece announces.
 struct PieceReader {
   private static let digitsMax = 9
 
@@ -47,6 +48,7 @@ struct PieceReader {
       position = end
       // A unit has three bytes at most.
       guard units <= length, text.count <= 3 * length else { throw .malformed }
+      guard text.count <= lengthMax else { throw .tooLong }
       guard units == length else { continue }
       guard let last = text.last, last < 0x80 else { throw .malformed }
       defer { (self.length, units, text) = (nil, 0, []) }
