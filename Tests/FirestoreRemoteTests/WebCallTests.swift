@@ -94,6 +94,25 @@ import Testing
     #expect(peer.transport.all.isEmpty)
   }
 
+  // MARK: Commits
+
+  @Test func aCommitThatNoServerTakesIsRejectedWithItsSize() throws {
+    let peer = ScriptedRemote()
+    let answers = Events<Commit>()
+    // The writes are within the limits of a client. In JSON, a control character takes six bytes.
+    let text = StoredValue.string(String(repeating: "\u{1}", count: 1_000_000))
+    let writes = ["rooms/a", "rooms/b"].map { Mutation.set(.init($0), StoredMap([(name: "b", value: text)])) }
+    peer.remote.commit(writes, as: nil) { answers.add($0) }
+    peer.play()
+    peer.channels.all.last?.deliver(#"{"streamId": "1", "streamToken": "AQ=="}"#)
+    peer.play()
+    #expect(peer.transport.all.isEmpty && answers.all.count == 1)
+    let error = try #require(answers.lastError)
+    #expect(error.code == .invalidArgument)
+    #expect(error.message.hasPrefix("The batch has 120"))
+    #expect(error.message.hasSuffix(" bytes in JSON, and the remote takes 10550272."))
+  }
+
   // MARK: Errors
 
   @Test func anErrorHasTheStatusOfItsBody() {

@@ -6,20 +6,22 @@ internal import OfflineSync
 
 extension RemoteContext {
   /// Commits writes with one request. If the answer is lost, the outcome is unknown, because the server would
-  /// apply the writes again.
+  /// apply the writes again. Writes that are too long for a server are not sent.
   func commit(
     _ mutations: [Mutation], as user: String?,
     _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
   ) {
     var request = Wire.CommitRequest()
+    let body: [UInt8]
     do throws(RemoteError) {
       for mutation in mutations { request.writes.append(try database.wire(mutation)) }
+      body = try RemoteContext.encode(batch: request)
     } catch {
       return answer(.failure(error))
     }
     var version: SnapshotVersion?
     call(
-      "commit", at: database.documentsName, sending: request, as: user,
+      "commit", at: database.documentsName, body: body, as: user,
       answer: WebCall.Answer(
         take: { message throws(RemoteError) in
           version = SnapshotVersion(try RemoteContext.decode(Wire.CommitResponse.self, message).commitTime)

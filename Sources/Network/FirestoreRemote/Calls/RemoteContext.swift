@@ -58,4 +58,15 @@ package struct RemoteContext: Sendable {
   static func encode(_ message: some WireMessage) throws(RemoteError) -> [UInt8] {
     do throws(WireError) { return try message.json() } catch { throw RemoteError(error) }
   }
+
+  /// Encodes a batch of writes. Throws INVALID_ARGUMENT if it is longer than what any server takes.
+  static func encode(batch message: some WireMessage) throws(RemoteError) -> [UInt8] {
+    let bytes = try encode(message)
+    guard bytes.count <= messageBytesMax else {
+      throw RemoteError(
+        .invalidArgument,
+        "The batch has \(bytes.count) bytes in JSON, and the remote takes \(messageBytesMax).")
+    }
+    return bytes
+  }
 }

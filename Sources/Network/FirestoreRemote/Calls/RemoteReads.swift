@@ -77,10 +77,17 @@ extension RemoteContext {
     _ verb: String, at resource: String, sending request: some WireMessage, as user: String?,
     answer: WebCall.Answer
   ) {
-    let body: [UInt8]
-    do throws(RemoteError) { body = try Self.encode(request) } catch {
-      return answer.done(.failure(CallFailure(error: error, isWithoutEffect: true)))
+    do throws(RemoteError) {
+      call(verb, at: resource, body: try Self.encode(request), as: user, answer: answer)
+    } catch {
+      answer.done(.failure(CallFailure(error: error, isWithoutEffect: true)))
     }
+  }
+
+  /// Starts a call with an encoded message.
+  func call(
+    _ verb: String, at resource: String, body: [UInt8], as user: String?, answer: WebCall.Answer
+  ) {
     let target = head.target(of: verb, at: resource)
     WebCall(self, target: target, body: body, as: user, answer: answer).start()
   }

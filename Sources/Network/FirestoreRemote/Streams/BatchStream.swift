@@ -84,8 +84,7 @@ final class BatchStream: WriteStream, @unchecked Sendable {
         identity.guardCount = Int32(clamping: batch.guards.count)
         request.labels[WriteLabels.write] = try label(identity)
       }
-      let message = try RemoteContext.encode(request)
-      guard message.count <= RemoteContext.messageBytesMax else { throw Self.tooLong(message.count) }
+      let message = try RemoteContext.encode(batch: request)
       sent.append(batch)
       call?.send(message)
     } catch {
@@ -96,12 +95,6 @@ final class BatchStream: WriteStream, @unchecked Sendable {
 
   private func endIfUnsendable() {
     if let unsendable, sent.isEmpty { call?.end(unsendable) }
-  }
-
-  private static func tooLong(_ count: Int) -> RemoteError {
-    RemoteError(
-      .invalidArgument,
-      "The batch has \(count) bytes in JSON, and the remote takes \(RemoteContext.messageBytesMax).")
   }
 
   private func label(_ message: some WireMessage) throws(RemoteError) -> String {
