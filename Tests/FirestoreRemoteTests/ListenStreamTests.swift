@@ -168,6 +168,53 @@ import Testing
         == .target(.removed, [TargetID(2)], cause: RemoteError(.permissionDenied, "no")))
   }
 
+  private static let badFields = [
+    (#"{"n": {"laterValue": 1}}"#, "type unset"), (#"{"n": {"bytesValue": "?"}}"#, "no Base64"),
+    (#"{"n": {"timestampValue": "30000-01-01T00:00:00Z"}}"#, "no time"),
+    (#"{"n": {"pipelineValue": {"stages": []}}}"#, "PIPELINE_VALUE"),
+    (#"{"__n__": {"nullValue": null}}"#, "reserved"),
+    ("[]", "there is no object"),
+  ]
+
+  @Test(arguments: badFields)
+  func aDocumentThatCannotBeReadIsRefusedAndTheStreamStays(fields: String, reason: String) throws {
+    let (events, channel) = try opened()
+    deliver(
+      """
+      {"documentChange": {"document": {"fields": \(fields), "name": "\(Self.documents)/rooms/bad",
+        "updateTime": "2026-01-01T00:00:02Z"}, "targetIds": [2, 4], "removedTargetIds": [6]}}
+      """, to: channel)
+    guard case .document(let path, let document?, let updated, let removed)? = events.lastChange else {
+      throw RemoteError(.internal, "\(String(describing: events.last))")
+    }
+    #expect(path == DocumentPath("rooms/bad") && document.path == path && document.fields == nil)
+    #expect(try #require(document.unreadableReason).contains(reason), "\(document)")
+    #expect(updated == [TargetID(2), TargetID(4)] && removed == [TargetID(6)])
+    #expect(throws: RemoteRefusal.self) { try document.admitted(at: path) }
+    deliver(#"{"targetChange": {"resumeToken": "AQI="}}"#, to: channel)
+    #expect(events.lastChange == .target(.noChange, [], resumeToken: [1, 2]))
+  }
+
+  @Test(arguments: ["documentDelete", "documentRemove"])
+  func aDocumentThatIsGoneNeedsNoTime(kind: String) throws {
+    let (events, channel) = try opened()
+    deliver(
+      """
+      {"\(kind)": {"document": "\(Self.documents)/rooms/a", "readTime": "30000-01-01T00:00:00Z",
+        "removedTargetIds": [2]}}
+      """, to: channel)
+    #expect(
+      events.lastChange
+        == .document(DocumentPath("rooms/a"), nil, updated: [], removed: [TargetID(2)]))
+  }
+
+  @Test func anotherMessageThatCannotBeReadIsALossOfData() throws {
+    let (events, channel) = try opened()
+    deliver(#"{"targetChange": {"readTime": "30000-01-01T00:00:00Z"}}"#, to: channel)
+    #expect(events.lastError?.code == .dataLoss && channel.isClosed)
+    #expect(events.lastError?.message.contains("read_time") == true, "\(events.all)")
+  }
+
   @Test(arguments: [
     "", "[]", "{", #"{"documentChange": {}}"#, #"{"documentChange": {"document": {"name": "rooms/a"}}}"#,
     #"{"documentDelete": {"document": "projects/other/databases/(default)/documents/rooms/a"}}"#,

@@ -87,6 +87,18 @@ import Testing
     #expect(throws: RemoteError.self) { try #require(answers.last).get() }
   }
 
+  @Test func aDocumentThatCannotBeReadIsOneWithoutContent() throws {
+    let peer = ScriptedRemote()
+    let answers = read("rooms/a", "rooms/bad", from: peer)
+    let bad = #"{"found": {"name": "\#(Self.documents)/rooms/bad", "fields": {"n": {"bytesValue": "?"}}}}"#
+    peer.transport.all[0].answer("[\(found("a")), \(bad)]")
+    peer.play()
+    let documents = try #require(answers.last).get()
+    #expect(documents.map { $0.unreadableReason == nil } == [true, false])
+    #expect(documents[1].path == DocumentPath("rooms/bad"))
+    #expect(documents[1].unreadableReason?.contains("no Base64") == true)
+  }
+
   @Test func noDocumentsNeedNoRequest() throws {
     let peer = ScriptedRemote()
     let answers = read(from: peer)

@@ -105,6 +105,7 @@ import Testing
       fields["v"] = .reference(StoredReference(projectID: name, databaseID: "", path: path("a")))
     case "late": document.version = SnapshotVersion(microseconds: .max)
     case "early": document.version = SnapshotVersion(microseconds: -1)
+    case "unreadable": return RemoteDocument(unreadable: path("bad"), because: "It is not Base64.")
     case "created": document.createTime = SnapshotVersion(microseconds: .min)
     default: document.path = path("another")
     }
@@ -115,7 +116,7 @@ import Testing
   private static let kinds = [
     "depth", "name", "inner name", "reserved name", "pending", "nested pending", "nested array", "size",
     "record",
-    "reference", "late", "early", "created", "another",
+    "reference", "late", "early", "created", "another", "unreadable",
   ]
 
   @Test(arguments: kinds)
@@ -246,6 +247,22 @@ import Testing
     let refusals = effects.compactMap { if case .refuse(_, let refusal) = $0 { refusal } else { nil } }
     #expect(refusals.allSatisfy { $0.description.utf8.count < 2000 })
     #expect(try store.check().isSound)
+  }
+
+  /// The progress names the document because of which the query is not current.
+  @Test func aRefusalIsPartOfTheProgressUntilTheDocumentIsGood() throws {
+    let engine = try engine(try DocumentStore.openInMemory())
+    let id = try listen(engine)
+    let unreadable = RemoteDocument(unreadable: path("bad"), because: "It is not Base64.")
+    try notify(engine, [document("a"), unreadable], id)
+    _ = try finish(engine, id)
+    let refused = try #require(engine.syncProgress.queries.first)
+    #expect(refused.refusal == RemoteRefusal(.document(path("bad")), "It is not Base64."))
+    #expect(!refused.isCurrent && engine.syncProgress.error == nil)
+    try notify(engine, [document("bad", at: 1500)], id)
+    _ = try finish(engine, id, token: [2], at: 2000)
+    #expect(try #require(engine.syncProgress.queries.first).refusal == nil)
+    #expect(try #require(engine.syncProgress.queries.first).isCurrent)
   }
 
   // MARK: Tokens, times and counts

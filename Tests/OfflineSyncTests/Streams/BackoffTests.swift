@@ -134,6 +134,19 @@ import Testing
     #expect(isAbout(60, try pause(engine, .watchClosed(away))), "it continues from there")
   }
 
+  /// The message comes again with each connection, after others that count as a success.
+  @Test func aMessageThatCannotBeReadIsFollowedByALongDelay() throws {
+    let engine = try engine()
+    let listen = SyncEvent.listen(ListenerID(1), StructuredQuery(.document(path)), ListenRules())
+    #expect(try pause(engine, listen) == 0)
+    for _ in 0..<3 {
+      _ = try engine.handle(.watchOpened)
+      _ = try engine.handle(.watchChanged(.target(.added, [TargetID(2)]), .none))
+      #expect(isAbout(60, try pause(engine, .watchClosed(RemoteError(.dataLoss)))))
+      #expect(try pause(engine, .timer(.watchBackoff)) == 0)
+    }
+  }
+
   @Test func theWriteBackoffGrowsUntilAWriteIsAnswered() throws {
     let engine = try engine()
     let time = try #require(StoredTimestamp(microseconds: 1))

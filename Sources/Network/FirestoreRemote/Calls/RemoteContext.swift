@@ -49,9 +49,19 @@ package struct RemoteContext: Sendable {
   static func decode<Message: WireMessage>(
     _ type: Message.Type = Message.self, _ bytes: [UInt8]
   ) throws(RemoteError) -> Message {
+    do throws(RemoteError) { return try read(bytes) } catch { throw unreadable(error) }
+  }
+
+  /// Decodes a message of the server. The error has the reason alone, for a sentence of the caller.
+  static func read<Message: WireMessage>(_ bytes: [UInt8]) throws(RemoteError) -> Message {
     do throws(WireError) { return try Message(json: bytes, limits: limits) } catch {
-      throw RemoteError(.internal, "A message of the server cannot be read: \(error.message)")
+      throw RemoteError(.internal, error.message)
     }
+  }
+
+  /// The error of a call or a stream that has received a message which cannot be read.
+  static func unreadable(_ reason: RemoteError, _ code: RemoteError.Code = .internal) -> RemoteError {
+    RemoteError(code, "A message of the server cannot be read: \(reason.message)")
   }
 
   /// Encodes a message for the server.

@@ -18,8 +18,7 @@ extension RemoteContext {
       "batchGet", at: database.documentsName, sending: request, as: user,
       answer: WebCall.Answer(
         take: { message throws(RemoteError) in
-          let response = try RemoteContext.decode(Wire.BatchGetDocumentsResponse.self, message)
-          guard let document = try database.document(response) else { return }
+          guard let document = try database.document(inLookup: message) else { return }
           found[document.path] = document
         },
         done: { result in
@@ -94,7 +93,20 @@ extension RemoteContext {
 }
 
 extension DatabaseName {
-  /// The document in a message of the answer; nil if the message has none.
+  /// The document in a message of the answer; nil if the message has none. A document that cannot be read is
+  /// one without content.
+  fileprivate func document(inLookup message: [UInt8]) throws(RemoteError) -> RemoteDocument? {
+    do throws(RemoteError) {
+      let response: Wire.BatchGetDocumentsResponse = try RemoteContext.read(message)
+      return try document(response)
+    } catch {
+      guard let document = unreadableDocument(in: message, because: error.message) else {
+        throw RemoteContext.unreadable(error)
+      }
+      return document
+    }
+  }
+
   fileprivate func document(
     _ response: Wire.BatchGetDocumentsResponse
   ) throws(RemoteError) -> RemoteDocument? {

@@ -71,10 +71,20 @@ final class ListenStream: WatchStream, @unchecked Sendable {
     do throws(RemoteError) { call?.send(try RemoteContext.encode(request)) } catch { call?.end(error) }
   }
 
+  /// Takes a message. If it has a document that cannot be read, the client refuses this document alone. Any
+  /// other message that cannot be read ends the stream with DATA_LOSS, and the client waits long before it
+  /// asks for the message again.
   private func take(_ bytes: [UInt8]) throws(RemoteError) {
-    let response = try RemoteContext.decode(Wire.ListenResponse.self, bytes)
-    guard let (change, version) = try context.database.change(response) else { return }
-    handler(.changed(change, version))
+    do throws(RemoteError) {
+      let response: Wire.ListenResponse = try RemoteContext.read(bytes)
+      guard let (change, version) = try context.database.change(response) else { return }
+      handler(.changed(change, version))
+    } catch {
+      guard let change = context.database.unreadableChange(in: bytes, because: error.message) else {
+        throw RemoteContext.unreadable(error, .dataLoss)
+      }
+      handler(.changed(change, .none))
+    }
   }
 
   private func end() {

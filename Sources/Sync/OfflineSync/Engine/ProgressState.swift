@@ -63,6 +63,8 @@ package struct QueryProgressState: Equatable, Sendable {
   package var version = SnapshotVersion.none
   package var isListening = false
   package var isPinned = false
+  /// The refusal of a document of the target, because of which the query is not current.
+  package var refusal: RemoteRefusal?
 
   /// Whether all documents are here.
   package var isCurrent: Bool { if case .current = phase { true } else { false } }

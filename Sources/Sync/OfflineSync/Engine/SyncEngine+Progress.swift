@@ -42,6 +42,7 @@ extension SyncEngine {
       state.version = max(loading.versions[id] ?? .none, local.targets[id]?.version ?? .none)
       state.isListening = texts.contains { events.watchesRemote($0) }
       state.isPinned = pin != nil
+      state.refusal = activeRefusals(of: id).first
       if let load = loading.loads[id] {
         state.receivedCount = load.receivedCount
         state.receivedBytes = load.receivedBytes

@@ -152,7 +152,7 @@ extension SyncEngine {
   // MARK: Refusals
 
   /// Returns the current refusals of a target and of the limbo documents of its views.
-  private func activeRefusals(of target: TargetID) -> [RemoteRefusal] {
+  func activeRefusals(of target: TargetID) -> [RemoteRefusal] {
     let paths = (limbo.pathsOfTargets[target] ?? []).sorted { ValueOrder.compare($0, $1) == .before }
     let ids = [target] + paths.compactMap { limbo.active[$0] }
     return ids.flatMap { watching.aggregator.refusals(of: $0) }

@@ -107,7 +107,8 @@ extension SyncEngine {
     stopWatchTimers()
     watching.phase = .stopped
     watching.hasFailed = error != nil
-    if error?.code == .resourceExhausted { watching.backoff.wait() }
+    // The remote is overloaded, or sends a message that cannot be read and will come again.
+    if error?.code == .resourceExhausted || error?.code == .dataLoss { watching.backoff.wait() }
     guard isNetworkEnabled, !watching.targets.isEmpty else {
       online.set(.unknown)
       announceOnline()

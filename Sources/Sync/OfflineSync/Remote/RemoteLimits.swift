@@ -111,12 +111,13 @@ enum RemoteLimits {
 }
 
 extension RemoteDocument {
-  /// Returns the document in a form that can be stored. Throws unless it has the path `path` and is
-  /// within the limits.
+  /// Returns the document in a form that can be stored. Throws unless it has the path `path`, could be read,
+  /// and is within the limits.
   package func admitted(at path: DocumentPath) throws(RemoteRefusal) -> RemoteDocument {
     guard self.path == path else {
       throw RemoteLimits.refusal(of: path, "Another document came in its place.")
     }
+    if let unreadableReason { throw RemoteLimits.refusal(of: path, unreadableReason) }
     guard version == .none || version.isValidTime,
       StoredTimestamp(microseconds: createTime.microseconds) != nil
     else { throw RemoteLimits.refusal(of: path, "It has an invalid time.") }

@@ -2,7 +2,7 @@
 
 public import DocumentStore
 
-/// A document as the remote has it.
+/// A document as the remote has it, or as much as could be read of it.
 public struct RemoteDocument: Sendable, Equatable {
   /// The path of the document.
   public var path: DocumentPath
@@ -12,6 +12,9 @@ public struct RemoteDocument: Sendable, Equatable {
   public var version: SnapshotVersion
   /// The time of creation.
   public var createTime: SnapshotVersion
+  /// The reason why the content could not be read; nil if it was read. A client refuses a document without
+  /// readable content, and keeps the version that it has.
+  public var unreadableReason: String?
 
   /// Creates a document. If `fields` is nil, the document does not exist.
   public init(
@@ -23,11 +26,19 @@ public struct RemoteDocument: Sendable, Equatable {
     self.createTime = createTime
   }
 
+  /// Creates a document that the remote has sent in a form that cannot be read.
+  public init(unreadable path: DocumentPath, because reason: String) {
+    self.init(path, nil, version: .none)
+    unreadableReason = reason
+  }
+
   /// The document as queries read it; nil if it does not exist.
   package var stored: StoredDocument? { synced.stored }
 
   package var synced: SyncedDocument {
-    SyncedDocument(path, fields.map { .found($0) } ?? .absent, version: version, createTime: createTime)
+    guard unreadableReason == nil else { return SyncedDocument(path) }
+    return SyncedDocument(
+      path, fields.map { .found($0) } ?? .absent, version: version, createTime: createTime)
   }
 }
 

@@ -13,7 +13,7 @@ package struct Backoff: Sendable {
 
   package mutating func reset() { base = 0 }
 
-  /// Jumps to the maximum delay, because the remote is overloaded.
+  /// Jumps to the maximum delay, because the next attempt will probably fail, too.
   mutating func wait() { base = Self.most }
 
   /// Returns the delay before the next attempt, in microseconds.
