@@ -51,6 +51,12 @@ import Testing
     state = await iterator.next()
     let error = try #require(state)
     #expect(error.hasPrefix("11 The remote sent the document rooms/bad that this database cannot accept: "))
+    for try await progress in firestore.syncProgress {
+      guard let query = progress.queries.first, let error = query.error else { continue }
+      #expect(error.code == 11 && error.localizedDescription.contains("rooms/bad"))
+      #expect(progress.error == nil && progress.connection == .connected && !progress.isSynced)
+      break
+    }
     // The listener still receives later changes.
     try authority.commit([.set(DocumentPath(["rooms", "d"]), StoredMap())])
     remote.refresh()

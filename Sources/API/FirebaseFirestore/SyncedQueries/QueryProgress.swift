@@ -54,6 +54,10 @@ public struct QueryProgress: Hashable, Sendable {
   public let isListening: Bool
   /// Whether a pin of the current user watches the query.
   public let isPinned: Bool
+  /// The reason why the query does not become current, in `FirestoreErrorDomain`: the remote has sent a
+  /// document that this database cannot accept. The error has the code `outOfRange` and names the document.
+  /// Nil if there is no such document.
+  public let error: NSError?
 
   /// The fraction of documents that are here: 1 for a current query, and nil if it is not known.
   public var fractionCompleted: Double? {
@@ -77,6 +81,7 @@ extension QueryProgress {
     isResumed = false
     isListening = false
     isPinned = false
+    error = nil
   }
 
   init(_ progress: QueryProgressState, of query: Query) {
@@ -94,6 +99,7 @@ extension QueryProgress {
     isResumed = progress.isResumed
     isListening = progress.isListening
     isPinned = progress.isPinned
+    error = progress.refusal.map { FirestoreErrors.translate(.refused($0)) as NSError }
   }
 }
 
