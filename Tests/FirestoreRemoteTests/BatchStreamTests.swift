@@ -202,7 +202,7 @@ import Testing
 
   @Test(arguments: [
     #"{"writeResults": []}"#, #"{"writeResults": [{}, {}]}"#, "nonsense",
-    #"{"writeResults": [{"updateTime": "yesterday"}]}"#,
+    #"{"writeResults": [{"updateTime": "yesterday"}, {}]}"#, #"{"writeResults": [{}], "streamToken": "?"}"#,
   ])
   func anAnswerThatDoesNotFitEndsTheStreamAndRejectsNoBatch(text: String) throws {
     let opened = try shaken(isDugout: true)
@@ -210,6 +210,27 @@ import Testing
     deliver(text, opened)
     #expect(opened.events.names.last == "closed")
     #expect(opened.events.lastError?.code == .internal)
+  }
+
+  /// The server has accepted the batch. If the client sent it again, it would get the same answer for ever.
+  @Test(arguments: [
+    #""writeResults": [{"updateTime": "yesterday"}], "commitTime": \#(time)"#,
+    #""writeResults": [{"transformResults": [{"laterValue": 1}]}], "commitTime": \#(time)"#,
+    #""writeResults": [{}], "commitTime": "30000-01-01T00:00:00Z""#,
+  ])
+  func anAnswerWhoseResultsCannotBeReadIsAnAcceptance(text: String) throws {
+    let opened = try shaken(isDugout: true)
+    send(batch(), opened)
+    send(batch(2), opened)
+    deliver(#"{"streamToken": "Ag==", \#(text)}"#, opened)
+    guard case .answered(let version, let results, let token)? = opened.events.last else {
+      throw RemoteError(.internal, "\(opened.events.names)")
+    }
+    #expect(version == .none && results.count == 1 && token == [2])
+    #expect(results[0].transformResults.isEmpty && results[0].versionBefore != nil)
+    deliver(#"{"streamToken": "Aw==", "writeResults": [{}], "commitTime": \#(Self.time)}"#, opened)
+    guard case .answered(let next, _, _)? = opened.events.last else { throw RemoteError(.internal) }
+    #expect(next == Self.version)
   }
 
   @Test func aBatchThatCannotBeSentIsRefusedAfterTheBatchesBefore() throws {

@@ -104,7 +104,10 @@ final class BatchStream: WriteStream, @unchecked Sendable {
   // MARK: Answers
 
   private func take(_ bytes: [UInt8]) throws(RemoteError) {
-    let response = try RemoteContext.decode(Wire.IdentifiedWriteResponse.self, bytes)
+    let response: Wire.IdentifiedWriteResponse
+    do throws(RemoteError) { response = try RemoteContext.read(bytes) } catch {
+      return try takeUnreadable(bytes, error)
+    }
     token = response.streamToken
     switch phase {
     case .shaking: completeHandshake(response)
@@ -128,6 +131,19 @@ final class BatchStream: WriteStream, @unchecked Sendable {
     let results = try batch.results(response.writeResults, withGuards: !isRegistered)
     sent.removeFirst()
     handler(.answered(SnapshotVersion(response.commitTime), results, token: token))
+    endIfUnsendable()
+  }
+
+  /// Takes an answer whose times or values cannot be read. The server has accepted the batch, and would give
+  /// the same answer again. The client computes the values itself.
+  private func takeUnreadable(_ bytes: [UInt8], _ error: RemoteError) throws(RemoteError) {
+    guard phase == .ready, let batch = sent.first,
+      let answer = try? Wire.UnreadableWriteResponse(json: bytes, limits: RemoteContext.limits),
+      let results = try? batch.unreadableResults(answer.results.count, withGuards: !isRegistered)
+    else { throw RemoteContext.unreadable(error) }
+    token = answer.streamToken
+    sent.removeFirst()
+    handler(.answered(.none, results, token: token))
     endIfUnsendable()
   }
 

@@ -27,12 +27,24 @@ struct SentBatch {
   func results(
     _ wire: [Wire.IdentifiedWriteResult], withGuards: Bool
   ) throws(RemoteError) -> [WriteResult] {
-    let own = withGuards ? wire.dropFirst(guards.count) : wire[...]
-    guard own.count == mutations.count, wire.count >= own.count else {
-      throw RemoteError(
-        .internal, "A batch of \(mutations.count) writes was answered with \(own.count) results.")
+    try checkCount(wire.count, withGuards: withGuards)
+    return wire.suffix(mutations.count).map(WriteResult.init)
+  }
+
+  /// The results of the batch, if they cannot be read. The client does not take their version for a time.
+  func unreadableResults(_ count: Int, withGuards: Bool) throws(RemoteError) -> [WriteResult] {
+    try checkCount(count, withGuards: withGuards)
+    return mutations.map { _ in
+      WriteResult(version: .none, versionBefore: SnapshotVersion(microseconds: .min))
     }
-    return own.map(WriteResult.init)
+  }
+
+  private func checkCount(_ count: Int, withGuards: Bool) throws(RemoteError) {
+    let own = withGuards ? count - guards.count : count
+    guard own == mutations.count else {
+      throw RemoteError(
+        .internal, "A batch of \(mutations.count) writes was answered with \(max(0, own)) results.")
+    }
   }
 
   /// Whether a server that knows no guards has refused the batch because of a guard. The same code may be

@@ -1,5 +1,5 @@
-// A document of the server whose content cannot be read. Its name is read alone, so that the client can refuse
-// this document, and keep the stream for all others.
+// Messages of the server whose documents, values or times cannot be read. The rest is read alone: the name of
+// a document, which the client can then refuse, and the number of results of a batch.
 
 internal import DocumentStore
 internal import FirestoreWire
@@ -58,6 +58,25 @@ extension Wire {
       try visitor.message(3, "document_change", in: &change)
       try visitor.message(4, "document_delete", in: &deletion)
       try visitor.message(6, "document_remove", in: &removal)
+    }
+  }
+
+  /// An answer to a batch without times and values.
+  struct UnreadableWriteResponse: WireMessage {
+    struct Result: WireMessage {
+      init() {}
+
+      mutating func visit(_ visitor: inout (some FieldVisitor & ~Escapable)) throws(WireError) {}
+    }
+
+    var streamToken: [UInt8] = []
+    var results: [Result] = []
+
+    init() {}
+
+    mutating func visit(_ visitor: inout (some FieldVisitor & ~Escapable)) throws(WireError) {
+      try visitor.bytes(2, "stream_token", in: &streamToken)
+      try visitor.messages(3, "write_results", in: &results)
     }
   }
 
