@@ -66,6 +66,26 @@ import Testing
     try await second.terminate()
   }
 
+  @Test func discardingAnExportKeepsLaterWrites() async throws {
+    let firestore = try await database("ann")
+    try await visit(firestore)
+    try await visit(firestore)
+    let export = try await firestore.exportPendingWrites(of: "ann")
+    try await visit(firestore)
+    try await firestore.changeUser(nil)
+    #expect(try await firestore.discardPendingWrites(in: export) == 2)
+    #expect(try await firestore.discardPendingWrites(in: export) == 0)
+    #expect(try await firestore.pendingWrites(of: "ann").count == 1)
+    try await firestore.changeUser("ann")
+    try await firestore.enableNetwork()
+    try await firestore.waitForPendingWrites()
+    #expect(try total == .integer(1))
+    await #expect { try await firestore.discardPendingWrites(in: Data("{}".utf8)) } throws: { error in
+      (error as NSError).code == FirestoreErrorCode.invalidArgument.rawValue
+    }
+    try await firestore.terminate()
+  }
+
   @Test func otherDataIsRefused() async throws {
     let firestore = try await database(nil)
     try await visit(firestore)
@@ -83,12 +103,17 @@ import Testing
   }
 
   @Test func withoutARemoteThereAreNoPendingWrites() async throws {
+    let other = try await database(nil)
+    try await visit(other)
+    let export = try await other.exportPendingWrites(of: nil)
+    try await other.terminate()
     settings.remote = nil
     let firestore = Firestore.memory()
     firestore.settings = settings
     #expect(try await firestore.pendingWriteUsers().isEmpty)
     #expect(try await firestore.pendingWrites(of: "ann").isEmpty)
     try await firestore.discardPendingWrites(of: "ann")
+    #expect(try await firestore.discardPendingWrites(in: export) == 0)
     await #expect(throws: (any Error).self) { try await firestore.exportPendingWrites(of: nil) }
     await #expect(throws: (any Error).self) { try await firestore.importPendingWrites(Data()) }
     try await firestore.terminate()

@@ -536,8 +536,9 @@ struct OfflineGuide {
   func signOut(_ user: String, of shop: Firestore, saving file: URL) async throws {
     try await shop.changeUser(nil)
     if try await !shop.pendingWrites(of: user).isEmpty {
-      try await shop.exportPendingWrites(of: user).write(to: file)
-      try await shop.discardPendingWrites(of: user)
+      let export = try await shop.exportPendingWrites(of: user)
+      try export.write(to: file)
+      try await shop.discardPendingWrites(in: export)
     }
   }
 

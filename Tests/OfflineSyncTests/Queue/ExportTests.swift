@@ -86,6 +86,117 @@ import Testing
     #expect(pending(again) == 0 && pending(again, of: nil) == 0)
   }
 
+  // MARK: Discarding an export
+
+  private func discard(_ exported: ExportedWrites, _ client: SyncDriver) -> Int? {
+    let count = Locked<Int?>(nil)
+    client.discardWrites(in: exported) { result in count.withLock { $0 = try? result.get() } }
+    world.pass(seconds: 0)
+    return count.withLock { $0 }
+  }
+
+  @Test(arguments: [nil, "ann"])
+  func aWriteAfterTheExportStaysWhenTheExportIsDiscarded(user: String?) throws {
+    let client = try client(disk)
+    add(2, client)
+    let exported = try export(client)
+    add(1, client)
+    client.send(.changeUser(user))
+    #expect(discard(exported, client) == 2)
+    #expect(discard(exported, client) == 0)
+    #expect(pending(client) == 1 && isSound(client))
+    client.send(.changeUser("ann"))
+    connect(client)
+    #expect(try total == 1 && pending(client) == 0)
+    #expect(importing(exported, client) == 2, "they may be imported again")
+    connect(client)
+    #expect(try total == 3 && pending(client) == 0 && isSound(client))
+    #expect(discard(exported, client) == 0)
+  }
+
+  /// The discarded writes are on their way. Their answers must not be taken for the one of a later write,
+  /// which the remote rejects.
+  @Test func sentWritesOfAnExportAreDiscarded() throws {
+    let client = try client(disk)
+    var rules = LoopbackRules()
+    rules.mayWrite = { _, mutations in
+      mutations.contains { $0.path.id == "denied" } ? RemoteError(.permissionDenied, "no") : nil
+    }
+    world.remote.setRules(rules)
+    let outcomes = Locked<[String]>([])
+    func write(_ id: String) {
+      client.write([increment(DocumentPath(unchecked: ["counters", id]))]) { error in
+        outcomes.withLock { $0.append("\(id) \(error?.description.prefix { $0 != ":" } ?? "accepted")") }
+      }
+    }
+    write("a")
+    write("b")
+    world.pass(seconds: 1)
+    let exported = try export(client)
+    write("denied")
+    var faults = LoopbackFaults()
+    faults.latency = 100_000...100_000
+    world.remote.setFaults(faults)
+    client.send(.enableNetwork)
+    while world.ask(client, { $0.progress.sentCount }) ?? 0 == 0 { world.scheduler.play(for: 10_000) }
+    #expect(discard(exported, client) == 2)
+    world.pass(seconds: 100)
+    #expect(pending(client) == 0 && isSound(client))
+    #expect(outcomes.withLock { $0 } == ["a cancelled", "b cancelled", "denied permissionDenied"])
+  }
+
+  /// Discarding some writes leaves the queue and the documents as cancelling each of them does.
+  @Test func discardingAnExportIsCancellingItsWrites() throws {
+    struct State: Sendable {
+      let batches: [PendingBatch]
+      let documents: [SyncedDocument?]
+    }
+    var discardedCount = 0
+    for seed in 1...30 as ClosedRange<UInt64> {
+      var random = SeededRandom(seed: seed)
+      let disk = SimulatedDisk()
+      let first = try client(disk)
+      let paths = (0..<3).map { DocumentPath(unchecked: ["rooms", "\($0)"]) }
+      for number in 0..<12 {
+        let path = paths[random.below(3)]
+        let mutation = [
+          Mutation.set(path, StoredMap([("n", .integer(Int64(number)))])), increment(path), .delete(path),
+        ][random.below(3)]
+        let follows = random.below(3) == 0
+        let pending = PendingMutation(mutation, requiring: follows ? .afterPendingWrites : .none)
+        first.write([pending, PendingMutation(increment(counter))], .local) { _ in }
+        world.pass(seconds: 0)
+      }
+      var exported = try export(first)
+      exported.batches.removeAll { _ in random.below(2) == 0 }
+      let ids = exported.batches.map(\.number)
+      first.abandon()
+      var states: [State] = []
+      for isOneByOne in [false, true] {
+        let client = try client(SimulatedDisk(disk.image(after: .kill)), run: 7)
+        if isOneByOne {
+          for id in ids { client.send(.cancelWrite(id)) }
+          world.pass(seconds: 0)
+        } else {
+          #expect(discard(exported, client) == ids.count)
+        }
+        #expect(isSound(client))
+        let all = paths + [counter]
+        let state = world.ask(client) { engine in
+          State(batches: engine.local.queue.all, documents: all.map { try? engine.local.document($0) })
+        }
+        states.append(try #require(state))
+        client.abandon()
+      }
+      #expect(states[0].batches == states[1].batches, "seed \(seed)")
+      #expect(states[0].documents == states[1].documents, "seed \(seed)")
+      if !states[0].batches.isEmpty, !ids.isEmpty { discardedCount += 1 }
+    }
+    #expect(discardedCount > 20)
+  }
+
+  // MARK: Importing
+
   @Test func writesAreImportedIntoAnotherStoreOnce() throws {
     let first = try client(disk)
     add(3, first)

@@ -55,16 +55,29 @@ extension Firestore {
     try await client().send(.discardWrites(of: userID))
   }
 
+  /// Removes the pending writes that an export contains, like `cancelPendingWrite(_:)`, and returns the number
+  /// of batches. Writes that were issued after the export stay in the outbox. A later write that depends on a
+  /// removed one is rejected. The removed writes can be imported again. Without a remote, the call has no
+  /// effect. Throws `invalidArgument` if the data is not an export.
+  @discardableResult
+  nonisolated(nonsending) public func discardPendingWrites(in export: Data) async throws -> Int {
+    let exported = try PendingWritesFile.read(export)
+    guard let driver = try await client().driver() else { return 0 }
+    return try await awaitResult { (done: @escaping Answer<Int>) in
+      driver.discardWrites(in: exported) { done($0.mapError(FirestoreErrors.translate)) }
+    }
+  }
+
   /// Returns the pending writes of a user as JSON, for `importPendingWrites(_:)` of this or another database.
-  /// The writes stay in the outbox. Call `discardPendingWrites(of:)` when the data is stored. Change the user
-  /// before, because writes that the user issues after the export would be discarded, too. The data has the
+  /// The writes stay in the outbox. Call `discardPendingWrites(in:)` when the data is stored. The data has the
   /// contents of the writes, which are not encrypted. Throws `failedPrecondition` without a remote.
   ///
   /// ```swift
   /// func signOut(_ user: String, of firestore: Firestore, saving file: URL) async throws {
   ///   try await firestore.changeUser(nil)
-  ///   try await firestore.exportPendingWrites(of: user).write(to: file)
-  ///   try await firestore.discardPendingWrites(of: user)
+  ///   let export = try await firestore.exportPendingWrites(of: user)
+  ///   try export.write(to: file)
+  ///   try await firestore.discardPendingWrites(in: export)
   /// }
   /// ```
   nonisolated(nonsending) public func exportPendingWrites(of userID: String?) async throws -> Data {

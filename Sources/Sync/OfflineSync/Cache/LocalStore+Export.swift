@@ -45,6 +45,43 @@ extension LocalStore {
     }
   }
 
+  /// Removes the pending writes that an export has, and no others. They may be imported later. Returns their
+  /// numbers in this queue, and the documents whose view may have changed.
+  package func discardWrites(
+    in exported: ExportedWrites
+  ) throws(DocumentStoreError) -> (ids: [BatchID], documents: [SyncedDocument]) {
+    let user = exported.user
+    let wanted = Set(exported.batches.map { ExportedWrites.Identity(run: $0.run, number: $0.number) })
+    let all = pendingBatches(of: user)
+    let batches = all.filter { wanted.contains(ExportedWrites.Identity(run: $0.run, number: $0.remoteID)) }
+    let ids = batches.map(\.id)
+    guard batches.count < all.count else { return (ids, try discardWrites(of: user)) }
+    guard !batches.isEmpty else { return ([], []) }
+    return try step { () throws(DocumentStoreError) in
+      var transaction = begin()
+      for batch in batches {
+        // A write that follows a discarded one can no longer have the result that it requires.
+        for path in batch.paths {
+          let updates = queues[user]?.updateFollowers(of: batch, path, answer: nil)
+          for changed in updates?.changed ?? [] { put(changed, of: user, transaction: &transaction) }
+        }
+        queues[user]?.remove(batch.id)
+        removeBatch(batch.id, of: user, transaction: &transaction)
+        dropTokens(of: batch.run, user, transaction: &transaction)
+      }
+      var documents: [SyncedDocument] = []
+      for path in Set(batches.flatMap(\.paths)) {
+        if queues[user]?.hasWrites(path) != true { dropBase(path, of: user, transaction: &transaction) }
+        transaction.orphans.insert(path)
+        guard user == self.user else { continue }
+        try transaction.touch(path)
+        documents.append(local(try transaction.remote(path)))
+      }
+      try finish(&transaction, durability: nil)
+      return (ids, documents)
+    }
+  }
+
   // MARK: Exporting
 
   /// Returns the pending writes of a user, which stay in the queue.

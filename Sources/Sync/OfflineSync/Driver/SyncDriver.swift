@@ -420,6 +420,16 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
+  /// Removes the pending writes that an export has. Returns their number.
+  package func discardWrites(
+    in exported: ExportedWrites, _ done: @escaping @Sendable (Result<Int, OfflineSyncError>) -> Void
+  ) {
+    enqueue { [self] in
+      let error = handleCall(.discardExported(exported))
+      done(error.map { .failure($0) } ?? .success(engine.discardedCount))
+    }
+  }
+
   /// Calls the body with the engine and blocks until it has returned.
   package func inspectNow<Value: Sendable>(
     _ body: @escaping @Sendable (SyncEngine) throws(DocumentStoreError) -> Value

@@ -136,6 +136,36 @@ extension SyncEngine {
     try fillPipeline()
   }
 
+  /// Removes the pending writes that an export has, as cancelled ones.
+  func discardWrites(in exported: ExportedWrites) throws(DocumentStoreError) {
+    let (ids, documents) = try local.discardWrites(in: exported)
+    discardedCount = ids.count
+    guard !ids.isEmpty else { return }
+    let discarded = Set(ids)
+    let error = RemoteError(.cancelled, "The writes of the user were discarded.")
+    let user = exported.user
+    storage.held[user]?.removeAll { discarded.contains($0.batch.id) }
+    if storage.held[user]?.isEmpty == true { storage.held[user] = nil }
+    guard user == local.user else {
+      let queue = "\(local.client)/\(CacheKeys.queueName(user))"
+      for id in ids {
+        guard let call = completions[queue]?.removeValue(forKey: id) else { continue }
+        effects.append(.finishWrite(call, error))
+      }
+      return
+    }
+    answers.cancelled += ids.count
+    if writing.lookup.map(discarded.contains) == true { writing.lookup = nil }
+    // The remote answers batches in the order in which they were sent, and later batches may have changed.
+    if writing.pipeline.contains(where: { discarded.contains($0.id) }) {
+      stopWrite()
+      writing.pipeline = []
+    }
+    for id in ids { complete(id, error) }
+    try emit(documents, nil)
+    try fillPipeline()
+  }
+
   /// Imports exported writes.
   func importWrites(_ exported: ExportedWrites) throws(DocumentStoreError) {
     let (count, documents) = try local.importWrites(exported)

@@ -66,6 +66,8 @@ package final class SyncEngine {
   var answers = QueueProgress.Answers()
   /// The number of writes that the last import has added.
   var importedCount = 0
+  /// The number of batches that the last discarding of an export has removed.
+  var discardedCount = 0
   var effects: [SyncEffect] = []
 
   package init(_ local: LocalStore, _ options: Options = Options()) {
@@ -148,6 +150,7 @@ package final class SyncEngine {
     case .write(let mutations, let time, let call): try write(mutations, at: time, call: call)
     case .cancelWrite(let id): try cancelWrite(id)
     case .discardWrites(let user): try discardWrites(of: user)
+    case .discardExported(let exported): try discardWrites(in: exported)
     case .importWrites(let exported): try importWrites(exported)
     case .rejectionSeen(let id, let user):
       try unlessFull { () throws(DocumentStoreError) in try local.removeRejection(id, of: user) }

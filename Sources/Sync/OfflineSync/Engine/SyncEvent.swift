@@ -33,6 +33,7 @@ package enum SyncEvent: Sendable {
   case write([Mutation], at: StoredTimestamp, CallID?)
   case cancelWrite(BatchID)
   case discardWrites(of: String?)
+  case discardExported(ExportedWrites)
   case importWrites(ExportedWrites)
   /// The app has seen a rejection of a user.
   case rejectionSeen(BatchID, of: String?)
@@ -62,7 +63,9 @@ extension SyncEvent {
   /// Whether the event has no effect if the disk is full, so that the client continues without it.
   var mayFailAlone: Bool {
     switch self {
-    case .cancelWrite, .discardWrites, .importWrites, .rejectionSeen, .changeUser, .collect, .load: true
+    case .cancelWrite, .discardWrites, .discardExported, .importWrites, .rejectionSeen, .changeUser, .collect,
+      .load:
+      true
     case .listen, .unlisten, .listenToSync, .unlistenToSync, .write, .waitForPendingWrites, .enableNetwork,
       .disableNetwork, .watchOpened, .watchChanged, .watchClosed, .writeOpened, .registered,
       .handshakeComplete, .writeAnswered, .writeClosed, .writeOvertaken, .lookedUp, .timer:
