@@ -196,6 +196,25 @@ import Testing
     #expect(try register(engine, [1: [11]]).map(\.registration) == [[11]])
   }
 
+  /// A device may have many users, of whom some never return.
+  @Test func theTokensOfUsersWhoDoNotReturnAreRemoved() throws {
+    let first = try open(disk, run: 1, user: "ann")
+    _ = try write(first)
+    _ = try connect(first)
+    _ = try register(first, [1: [11]])
+    try answer(first)
+    _ = try first.handle(.changeUser("bob"))
+    for _ in 0..<2 { _ = try write(first) }
+    _ = try connect(first)
+    _ = try register(first, [1: [12]])
+    #expect(try storedRuns(first) == ["=ann:1", "=bob:1"])
+    let (second, _) = try reopen(2)
+    _ = try write(second)
+    _ = try connect(second)
+    _ = try register(second, [2: [22]])
+    #expect(try storedRuns(second) == ["-:2", "=bob:1"], "one has pending writes")
+  }
+
   // MARK: Other remotes and other stores
 
   @Test func aRemoteWithoutRegistrationsGetsNoTokens() throws {

@@ -5,8 +5,9 @@ import Authority
 import ByteStore
 import DocumentStore
 import Harness
-import OfflineSync
 import Testing
+
+@testable import OfflineSync
 
 @Suite struct StreamTokenTests {
   private let disk = SimulatedDisk()
@@ -87,6 +88,23 @@ import Testing
     #expect(later.local.streamToken == [2])
     _ = try later.handle(.changeUser("ann"))
     #expect(try begin(later) == [9])
+  }
+
+  /// A device may have many users, and all tokens are in one document.
+  @Test func tokensOfManyUsersAreDroppedUnlessTheyHavePendingWrites() throws {
+    let engine = SyncEngine(try open(disk))
+    _ = try begin(engine)
+    _ = try engine.handle(.handshakeComplete(token: [7]))
+    for number in 0..<150 {
+      _ = try engine.handle(.changeUser("\(number)"))
+      _ = try begin(engine)
+      _ = try engine.handle(.handshakeComplete(token: [8]))
+      try answer(engine, token: [9])
+    }
+    let later = try open(SimulatedDisk(disk.image(after: .kill)))
+    #expect((1...101).contains(later.tokens.count))
+    #expect(later.tokens["=149"] == [9])
+    #expect(later.streamToken == [7], "this user has a pending write")
   }
 
   /// A remote that does not accept a token closes the stream before the handshake is complete. No write

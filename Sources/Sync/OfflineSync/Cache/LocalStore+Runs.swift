@@ -44,15 +44,28 @@ extension LocalStore {
     }
     // A run that ended without pending batches is not registered again.
     for run in before.keys where run != self.run && spans[run] == nil { known[run] = nil }
-    guard known != before else { return }
+    let ended = endedRunsOfOtherUsers
+    guard known != before || !ended.isEmpty else { return }
     try step { () throws(DocumentStoreError) in
       runTokens[user] = known
       var transaction = begin()
+      for (other, run) in ended { dropTokens(of: run, other, transaction: &transaction) }
       for run in Set(before.keys).union(known.keys) where known[run] != before[run] {
         put(known[run], of: run, user: user, transaction: &transaction)
       }
       try finish(&transaction, durability: nil)
     }
+  }
+
+  /// The runs of other users that ended without pending batches. Such a user may never return.
+  private var endedRunsOfOtherUsers: [(user: String?, run: RunID)] {
+    var ended: [(user: String?, run: RunID)] = []
+    for (other, runs) in runTokens where other != user {
+      for run in runs.keys where run != self.run && (queues[other]?.count(of: run) ?? 0) == 0 {
+        ended.append((other, run))
+      }
+    }
+    return ended
   }
 
   /// Notes that a new batch of this run will be sent as soon as it is in the queue.

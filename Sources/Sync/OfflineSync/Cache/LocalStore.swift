@@ -319,6 +319,8 @@ package final class LocalStore {
     return documents
   }
 
+  private static let tokensMax = 100
+
   /// The token with which the write stream resumes.
   package var streamToken: [UInt8] { tokens[CacheKeys.queueName(user)] ?? [] }
 
@@ -333,9 +335,15 @@ package final class LocalStore {
     }
   }
 
-  /// Writes the stream tokens. Leaves out a user whose name is too long for a field name. The write stream of
-  /// such a user starts without a token after a restart.
+  /// Writes the stream tokens. If there are many, drops those of other users without pending writes, who have
+  /// nothing to resume. Leaves out a user whose name is too long for a field name. The write stream of such a
+  /// user starts without a token after a restart.
   func putTokens(_ transaction: inout CacheTransaction) {
+    if tokens.count > Self.tokensMax {
+      let users = queues.filter { !$0.value.isEmpty }.keys
+      let names = Set(users.map(CacheKeys.queueName)).union([CacheKeys.queueName(user)])
+      tokens = tokens.filter { names.contains($0.key) }
+    }
     let kept = tokens.filter { $0.key.utf8.count <= PathError.nameBytesMax }
     transaction.put(kept.map { ($0, .bytes($1)) }, at: CacheKeys.tokens)
   }
