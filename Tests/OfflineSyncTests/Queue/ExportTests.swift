@@ -16,11 +16,14 @@ import Testing
   init() throws { world = try LoopbackWorld() }
 
   private func client(
-    _ disk: SimulatedDisk, _ name: String = "client", user: String? = "ann", run: UInt64 = 1
+    _ disk: SimulatedDisk, _ name: String = "client", user: String? = "ann", run: UInt64 = 1,
+    clock: SimulatedClock = SimulatedClock(), sizes: CommitSizes = CommitSizes()
   ) throws -> SyncDriver {
     let store = try DocumentStore.open(
-      "/client", options: LoopbackWorld.manual, platform: disk.platform(seed: 1))
-    let local = try LocalStore(store, user: user, collector: .lru, client: name, run: RunID(run))
+      "/client", options: LoopbackWorld.manual,
+      platform: Platform(fileSystem: disk, clock: clock, random: SimulatedRandomSource(seed: 1)))
+    let local = try LocalStore(
+      store, user: user, collector: .lru, client: name, run: RunID(run), sizes: sizes)
     let client = SyncDriver(local, world.remote, options: SyncEngine.Options(), scheduler: world.scheduler)
     client.send(.disableNetwork)
     return client
@@ -250,6 +253,111 @@ import Testing
     client.abandon()
     client = try self.client(SimulatedDisk(copy.image(after: .kill)), run: 4)
     #expect(importing(exported, client) == 0)
+  }
+
+  // MARK: Forgetting
+
+  private static let day: UInt64 = 86_400_000_000_000
+
+  private func notes(_ collection: CollectionPath, _ client: SyncDriver) throws -> Int {
+    try client.store.documents(StructuredQuery(.collection(collection))).count
+  }
+
+  @Test func theNoteOfAnExportedRunLeavesWithItsLastBatch() throws {
+    let client = try client(disk)
+    for (isDiscarded, runCount) in [(false, 1), (true, 1), (false, 2)] {
+      add(2, client)
+      let exported = try export(client)
+      #expect(try notes(CacheKeys.exports, client) == runCount)
+      if isDiscarded { #expect(discard(exported, client) == 2) } else { connect(client) }
+      #expect(try notes(CacheKeys.exports, client) == 0 && isSound(client))
+      #expect(importing(exported, client) == (isDiscarded ? 2 : 0))
+    }
+    connect(client)
+    #expect(try total == 6 && notes(CacheKeys.answered, client) == 6)
+    client.abandon()
+    let again = try self.client(SimulatedDisk(disk.image(after: .kill)), run: 2)
+    #expect(world.ask(again) { $0.local.exportedRuns.isEmpty } == true)
+  }
+
+  @Test func batchesAreForgottenAfterAYearAndNotImportedAgain() throws {
+    let clock = SimulatedClock()
+    let client = try client(disk, clock: clock)
+    add(3, client)
+    let exported = try export(client)
+    connect(client)
+    #expect(try notes(CacheKeys.answered, client) == 3 && total == 3)
+    clock.advance(nanoseconds: 360 * Self.day)
+    add(1, client)
+    _ = try export(client)
+    #expect(try notes(CacheKeys.answered, client) == 3, "less than a year has passed")
+    #expect(importing(exported, client) == 0)
+    clock.advance(nanoseconds: 10 * Self.day)
+    add(1, client)
+    let later = try export(client)
+    #expect(try notes(CacheKeys.answered, client) == 0)
+    #expect(importing(exported, client) == nil, "they may have been imported")
+    #expect(importing(later, client) == 0, "they are pending")
+    connect(client)
+    #expect(try total == 5 && pending(client) == 0 && isSound(client))
+    #expect(importing(later, client) == 0)
+    // Later writes of another store are imported, also after a restart.
+    client.abandon()
+    let copy = try self.client(SimulatedDisk(disk.image(after: .kill)), run: 4, clock: clock)
+    let other = try self.client(SimulatedDisk(), "other", run: 5)
+    add(1, other)
+    #expect(importing(try export(other), copy) == 1)
+    #expect(importing(exported, copy) == nil && importing(later, copy) == 0)
+    connect(copy)
+    #expect(try total == 6 && isSound(copy))
+  }
+
+  /// The first import of writes that are older than a year.
+  @Test func oldWritesThatWereNeverImportedAreImported() throws {
+    let first = try client(disk)
+    add(2, first)
+    let exported = try export(first)
+    let clock = SimulatedClock()
+    clock.advance(nanoseconds: 1000 * Self.day)
+    let second = try client(SimulatedDisk(), "other", run: 2, clock: clock)
+    add(1, second)
+    #expect(importing(exported, second) == 2)
+    connect(second)
+    #expect(try total == 3)
+    // The answers are kept for a year, although the writes are older.
+    clock.advance(nanoseconds: 300 * Self.day)
+    add(1, second)
+    _ = try export(second)
+    #expect(importing(exported, second) == 0)
+  }
+
+  /// The process dies at any call of the file system while batches are forgotten in several commits.
+  @Test func noCrashForgetsABatchThatCanBeImportedAgain() throws {
+    let clock = SimulatedClock()
+    let client = try client(disk, clock: clock)
+    add(8, client)
+    let exported = try export(client)
+    connect(client)
+    clock.advance(nanoseconds: 400 * Self.day)
+    client.abandon()
+    var options = SimulatedDisk.Options()
+    options.recordsHistory = true
+    let recorded = SimulatedDisk(disk.image(after: .kill), options: options)
+    let sizes = CommitSizes(singleCommitBytesMax: 300, part: 100)
+    let forgetting = try self.client(recorded, run: 2, clock: clock, sizes: sizes)
+    add(1, forgetting)
+    let start = recorded.history.count
+    _ = try export(forgetting)
+    #expect(try notes(CacheKeys.answered, forgetting) == 0)
+    forgetting.abandon()
+    var counts: Set<Int> = []
+    for entry in recorded.history[start...] {
+      let again = try self.client(SimulatedDisk(entry.image.after(.kill)), run: 3, clock: clock, sizes: sizes)
+      counts.insert(try notes(CacheKeys.answered, again))
+      #expect(importing(exported, again) ?? 0 == 0)
+      again.abandon()
+    }
+    #expect(counts.isSuperset(of: [0, 8]) && counts.count > 2, "\(counts)")
   }
 
   @Test func writesOfAnotherUserStayHiddenUntilTheirUserReturns() throws {

@@ -96,8 +96,10 @@ extension Firestore {
   /// imported into several databases. Other remotes, such as Google's servers, apply it once for each
   /// database.
   ///
-  /// Throws `invalidArgument` if the data is not an export. If the disk becomes full, the first batches may
-  /// have been imported, and another call imports the rest.
+  /// Throws `invalidArgument` if the data is not an export. Throws `failedPrecondition`, and imports nothing,
+  /// if batches were issued so long ago that this database has forgotten whether it imported them. It
+  /// remembers an imported batch for at least a year. If the disk becomes full, the first batches may have
+  /// been imported, and another call imports the rest.
   @discardableResult
   nonisolated(nonsending) public func importPendingWrites(_ data: Data) async throws -> Int {
     guard let driver = try await client().driver() else { throw PendingWritesFile.noRemote }

@@ -13,10 +13,10 @@
 //   - `__queue__/<user>:<id>/__parts__/<n>`: b: a part of a batch's bytes. The part is ignored if the batch
 //     is missing
 //     o, i: the queue that created an imported batch, and the batch's number there
-//   - `__exports__/<user>:<run>`: exists if batches of the run were exported
-//   - `__answered__/<user>:<run>:<number>`: exists if an exported or imported batch has left the queue, by
-// the
-//     number that its creator gave it
+//   - `__exports__/<user>:<run>`: exists if the run has pending batches that were exported
+//   - `__answered__/<user>:<run>:<number>`: an exported or imported batch that has left the queue, by the
+//     number that its creator gave it. t: the time at which it was issued, a: the time at which it left
+//   - `__sync__/imports`: t: batches that were issued up to this time are not imported any more
 //   - `__rejections__/<user>:<id>`: a rejected batch that the app has not seen yet (Rejection.swift)
 //   - `__bases__/<user>:<path>`: the version on which pending writes are based, if the remote has a newer
 //     version and a resolver is set. The fields are those of `__remote__`
@@ -45,6 +45,7 @@ enum CacheKeys {
   static let upload = DocumentPath(unchecked: ["__sync__", "upload"])
   /// A marker that exists while a step that needs several commits is only partly written.
   static let unfinished = DocumentPath(unchecked: ["__sync__", "unfinished"])
+  static let imports = DocumentPath(unchecked: ["__sync__", "imports"])
   static let queue = CollectionPath(unchecked: ["__queue__"])
   static let remotes = CollectionPath(unchecked: ["__remote__"])
   static let targets = CollectionPath(unchecked: ["__targets__"])

@@ -94,7 +94,9 @@ extension CacheTransaction {
   }
 
   private func phase(of path: DocumentPath) -> CommitPhase {
-    switch path.segments[0] {
+    // The end of the forgotten time is stored before anything is forgotten.
+    if path == CacheKeys.imports { return .keeping }
+    return switch path.segments[0] {
     case CacheKeys.bases.segments[0]: isPut(path) ? .keeping : .forgotten
     case CacheKeys.orphans.segments[0]: isPut(path) ? .keeping : .leaving
     case CacheKeys.queue.segments[0]: isPut(CacheKeys.batch(path.segments[1])) ? .queued : .answered

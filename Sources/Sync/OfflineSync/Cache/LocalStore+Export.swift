@@ -8,6 +8,11 @@
 //      accepted batches applies it once, even if several stores send it
 //   3. a batch is not imported into a queue in which it is pending. When an exported or imported batch is
 //      answered or cancelled, its number is kept, and it is not imported into that queue again
+//   4. numbers are kept for a year. A batch that was issued before the end of the forgotten time is not
+//      imported, because it may be one whose number was forgotten. So forgetting never applies a batch twice,
+//      whatever the clocks of the devices show
+//
+// Numbers are forgotten by exports and imports, because nothing else adds them.
 
 package import DocumentStore
 
@@ -31,6 +36,7 @@ extension LocalStore {
       for batch in queue.all {
         removeBatch(batch.id, of: user, transaction: &transaction)
         dropTokens(of: batch.run, user, transaction: &transaction)
+        dropExport(of: batch.run, user, transaction: &transaction)
       }
       var documents: [SyncedDocument] = []
       for path in queue.paths {
@@ -68,6 +74,7 @@ extension LocalStore {
         queues[user]?.remove(batch.id)
         removeBatch(batch.id, of: user, transaction: &transaction)
         dropTokens(of: batch.run, user, transaction: &transaction)
+        dropExport(of: batch.run, user, transaction: &transaction)
       }
       var documents: [SyncedDocument] = []
       for path in Set(batches.flatMap(\.paths)) {
@@ -90,6 +97,7 @@ extension LocalStore {
     let runs = Set(batches.map(\.run))
     try step { () throws(DocumentStoreError) in
       var transaction = begin()
+      try forgetImports(&transaction)
       for run in runs { transaction.put([], at: CacheKeys.export(of: run, user)) }
       exportedRuns[user, default: []].formUnion(runs)
       try finish(&transaction, durability: nil)
@@ -117,33 +125,67 @@ extension LocalStore {
       else { throw RemoteNote.damaged(stored.path, store) }
       exportedRuns[user, default: []].insert(RunID(run))
     }
+    forgottenThrough = try store.document(at: CacheKeys.imports)?.integer("t")
   }
 
+  // MARK: Batches that have left the queue
+
   /// Notes that a batch has left the queue, if it may be imported.
-  func noteAnswered(_ batch: PendingBatch, _ transaction: inout CacheTransaction) {
+  func noteAnswered(_ batch: PendingBatch, _ transaction: inout CacheTransaction) throws(DocumentStoreError) {
     guard batch.origin != nil || exportedRuns[user]?.contains(batch.run) == true else { return }
-    transaction.put([], at: CacheKeys.answered(batch.remoteID, batch.run, of: user))
+    let now = try store.snapshot().time ?? batch.time
+    transaction.put(
+      [("a", .integer(now.microseconds)), ("t", .integer(batch.time.microseconds))],
+      at: CacheKeys.answered(batch.remoteID, batch.run, of: user))
+  }
+
+  /// Removes the note of an exported run after its last batch left the queue. No batch of the run can come
+  /// into the queue again, except by an import.
+  func dropExport(of run: RunID, _ user: String?, transaction: inout CacheTransaction) {
+    guard run != self.run, (queues[user]?.count(of: run) ?? 0) == 0,
+      exportedRuns[user]?.remove(run) != nil
+    else { return }
+    if exportedRuns[user]?.isEmpty == true { exportedRuns[user] = nil }
+    transaction.remove(CacheKeys.export(of: run, user))
+  }
+
+  /// Forgets batches that were issued and left their queue long ago, and runs without pending batches.
+  private func forgetImports(_ transaction: inout CacheTransaction) throws(DocumentStoreError) {
+    for (user, runs) in exportedRuns {
+      for run in runs { dropExport(of: run, user, transaction: &transaction) }
+    }
+    guard let now = try store.snapshot().time else { return }
+    let (end, overflow) = now.microseconds.subtractingReportingOverflow(importsLifetime)
+    guard !overflow else { return }
+    var through = forgottenThrough
+    for stored in try store.documents(StructuredQuery(.collection(CacheKeys.answered))) {
+      guard case .integer(let left)? = stored.fields["a"], case .integer(let issued)? = stored.fields["t"],
+        left <= end, issued <= end
+      else { continue }
+      transaction.remove(stored.path)
+      through = max(through ?? issued, issued)
+    }
+    guard let through, through != forgottenThrough else { return }
+    forgottenThrough = through
+    transaction.put([("t", .integer(through))], at: CacheKeys.imports)
   }
 
   // MARK: Importing
 
   /// Adds exported writes to the end of their user's queue, except those that were imported before. Returns
   /// their number, and the documents whose view changed. If the disk becomes full, the first writes may have
-  /// been imported, and a later call imports the rest.
+  /// been imported, and a later call imports the rest. Call `refusal(of:)` first.
   package func importWrites(
     _ exported: ExportedWrites
   ) throws(DocumentStoreError) -> (count: Int, documents: [SyncedDocument]) {
-    let batches = try exported.checkedBatches()
     let user = exported.user
-    let known = Set(
-      (queues[user]?.all ?? []).map { ExportedWrites.Identity(run: $0.run, number: $0.remoteID) })
-    var new: [PendingBatch] = []
-    for batch in batches
-    where !known.contains(ExportedWrites.Identity(run: batch.run, number: batch.remoteID)) {
-      let answered = CacheKeys.answered(batch.remoteID, batch.run, of: user)
-      if try store.document(at: answered) == nil { new.append(batch) }
-    }
+    let new = try newBatches(of: exported)
     guard !new.isEmpty else { return (0, []) }
+    try step { () throws(DocumentStoreError) in
+      var transaction = begin()
+      try forgetImports(&transaction)
+      try finish(&transaction)
+    }
     try importTokens(of: exported, Set(new.map(\.run)))
     var paths: Set<DocumentPath> = []
     for (place, batch) in new.enumerated() {
@@ -160,6 +202,31 @@ extension LocalStore {
     var documents: [SyncedDocument] = []
     for path in paths { documents.append(try document(path)) }
     return (new.count, documents)
+  }
+
+  /// Returns the reason why the export cannot be imported; nil if it can be. It may have batches whose number
+  /// was forgotten.
+  package func refusal(of exported: ExportedWrites) throws(DocumentStoreError) -> DocumentStoreError? {
+    guard let forgottenThrough,
+      try newBatches(of: exported).contains(where: { $0.time.microseconds <= forgottenThrough })
+    else { return nil }
+    return .failedPrecondition(
+      "The export has writes that were issued so long ago that this database has forgotten whether it has "
+        + "imported them.")
+  }
+
+  /// Returns the batches that were not imported before, as far as this is known.
+  private func newBatches(of exported: ExportedWrites) throws(DocumentStoreError) -> [PendingBatch] {
+    let user = exported.user
+    let known = Set(
+      (queues[user]?.all ?? []).map { ExportedWrites.Identity(run: $0.run, number: $0.remoteID) })
+    var new: [PendingBatch] = []
+    for batch in try exported.checkedBatches()
+    where !known.contains(ExportedWrites.Identity(run: batch.run, number: batch.remoteID)) {
+      let answered = CacheKeys.answered(batch.remoteID, batch.run, of: user)
+      if try store.document(at: answered) == nil { new.append(batch) }
+    }
+    return new
   }
 
   private func importTokens(of exported: ExportedWrites, _ runs: Set<RunID>) throws(DocumentStoreError) {

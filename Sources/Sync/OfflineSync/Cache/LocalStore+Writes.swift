@@ -162,8 +162,9 @@ extension LocalStore {
     }
     queues[user]?.remove(batch.id)
     removeBatch(batch.id, of: user, transaction: &transaction)
-    noteAnswered(batch, &transaction)
+    try noteAnswered(batch, &transaction)
     dropTokens(of: batch.run, user, transaction: &transaction)
+    dropExport(of: batch.run, user, transaction: &transaction)
     var documents: [SyncedDocument] = []
     for path in batch.paths {
       let remote = try transaction.remote(path)

@@ -78,8 +78,13 @@ package final class LocalStore {
   /// The documents with accepted writes that the watch stream has not delivered yet. The set is nil until it
   /// is first needed.
   private var committed: Set<DocumentPath>?
-  /// The runs of each user's queue whose batches were exported.
+  /// The runs of each user's queue that have pending batches which were exported.
   var exportedRuns: [String?: Set<RunID>] = [:]
+  /// The time up to which batches were issued that may have been imported and forgotten, in microseconds since
+  /// 1970. Nil if none was forgotten.
+  var forgottenThrough: Int64?
+  /// The time for which the numbers of exported and imported batches are kept, in microseconds: a year.
+  package var importsLifetime: Int64 = 365 * 86_400_000_000
   /// The run that new batches belong to.
   private(set) var run: RunID
 

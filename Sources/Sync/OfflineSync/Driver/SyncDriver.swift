@@ -416,7 +416,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
     enqueue { [self] in
       let error = handleCall(.importWrites(exported))
-      done(error.map { .failure($0) } ?? .success(engine.importedCount))
+      done(error.map { .failure($0) } ?? engine.importResult.mapError { .store($0) })
     }
   }
 

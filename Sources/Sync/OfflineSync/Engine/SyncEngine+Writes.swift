@@ -168,8 +168,12 @@ extension SyncEngine {
 
   /// Imports exported writes.
   func importWrites(_ exported: ExportedWrites) throws(DocumentStoreError) {
+    if let refusal = try local.refusal(of: exported) {
+      importResult = .failure(refusal)
+      return
+    }
     let (count, documents) = try local.importWrites(exported)
-    importedCount = count
+    importResult = .success(count)
     try emit(documents, nil)
     try fillPipeline()
   }

@@ -64,8 +64,8 @@ package final class SyncEngine {
   var waits: [(batch: BatchID, call: CallID)] = []
   /// The counts of the current user's answered writes since the client last changed its user.
   var answers = QueueProgress.Answers()
-  /// The number of writes that the last import has added.
-  var importedCount = 0
+  /// The number of writes that the last import has added, or the reason why it was refused.
+  var importResult: Result<Int, DocumentStoreError> = .success(0)
   /// The number of batches that the last discarding of an export has removed.
   var discardedCount = 0
   var effects: [SyncEffect] = []
