@@ -134,6 +134,22 @@ import Testing
     #expect(peer.channels.all.last?.fields["x-firebase-appcheck"] == "a2")
   }
 
+  @Test func aTokenThatIsReplacedWhileTheOtherOneIsFetchedIsNotUsed() throws {
+    let peer = ScriptedRemote(hasCredentials: true, hasAppCheck: true)
+    _ = peer.watch(as: "ann")
+    peer.tokens.give("old", to: 0)
+    peer.play()
+    peer.remote.tokenDidChange(of: "ann")
+    peer.play()
+    peer.appTokens.give("a1", to: 0)
+    peer.play()
+    #expect(peer.channels.all.isEmpty)
+    try #require(peer.tokens.all.count == 2)
+    peer.tokens.give("new", to: 1)
+    peer.play()
+    #expect(peer.channels.all.map { $0.fields["authorization"] } == ["Bearer new"])
+  }
+
   @Test func aClosureThatThrowsEndsTheStreamWithItsCause() {
     let peer = ScriptedRemote(hasCredentials: true)
     let (_, events) = peer.watch(as: "ann")

@@ -38,11 +38,17 @@ package final class RemoteCredentials: @unchecked Sendable {
   package func tokens(
     for user: String?, _ done: @escaping (Result<RequestTokens, RemoteError>) -> Void
   ) {
-    users.token(for: user) { [app] answer in
+    users.token(for: user) { [weak self] answer in
       switch answer {
       case .failure(let error): done(.failure(error))
       case .success(let token):
-        app.token(for: nil) { done($0.map { RequestTokens(user: token, app: $0) }) }
+        // A request that waits retains the credentials.
+        self?.app.token(for: nil) { [weak self] answer in
+          guard let self else { return }
+          // The token of the user may have been replaced while that of App Check was fetched.
+          if case .success = answer, !users.isInUse(token, of: user) { return tokens(for: user, done) }
+          done(answer.map { RequestTokens(user: token, app: $0) })
+        }
       }
     }
   }

@@ -58,6 +58,11 @@ package final class TokenCache: @unchecked Sendable {
     begin(for: user, [done])
   }
 
+  /// Whether `token(for:_:)` would answer with this token at once.
+  package func isInUse(_ token: FirestoreToken?, of user: String?) -> Bool {
+    fetch == nil || entries[user]?.token == .some(token)
+  }
+
   /// Drops a token that the server has refused, unless there is a newer one. With `mayRepeat`, the reason may
   /// have been another one, so the token may come again.
   package func refuse(_ token: FirestoreToken, of user: String?, mayRepeat: Bool) {
