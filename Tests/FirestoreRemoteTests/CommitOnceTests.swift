@@ -164,6 +164,27 @@ import Testing
     #expect(answers.all.count == 1)
   }
 
+  @Test func anotherTokenOfTheUserDoesNotFailACommit() throws {
+    let answers = commit()
+    peer.remote.tokenDidChange(of: "ann")
+    peer.play()
+    #expect(answers.all.isEmpty)
+    #expect(peer.channels.all.count == 2)
+    try register()
+    succeed()
+    #expect(try #require(answers.last).get() == Self.version)
+  }
+
+  @Test func streamsThatEndWithoutAnErrorEndACommitThatWasNotSent() {
+    let answers = commit()
+    for channel in 1...2 {
+      #expect(peer.channels.all.count == channel)
+      peer.channels.all.last?.end(nil)
+      peer.play()
+    }
+    #expect(answers.lastError?.code == .unavailable)
+  }
+
   @Test func aCommitThatWasNotSentIsUnavailable() {
     let answers = commit()
     end(.unavailable)

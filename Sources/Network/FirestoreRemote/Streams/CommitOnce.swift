@@ -112,8 +112,9 @@ final class CommitOnce: @unchecked Sendable {
 
   private func ended(_ error: RemoteError?) {
     stream = nil
+    // Without an error, the stream has ended because the app has another token.
+    if attempt == 1, error == nil || error?.code == .unauthenticated { return open() }
     let error = error ?? RemoteError(.unavailable, "The stream has ended.")
-    if error.code == .unauthenticated, attempt == 1 { return open() }
     guard sentCount > 0 else { return end(.failure(error.unsent)) }
     switch error.code {
     // The server may have forgotten a batch that it has applied.
