@@ -145,8 +145,12 @@ import Testing
     #expect(answers.lastError == RemoteError(.unavailable, "gone"))
   }
 
-  @Test(arguments: [(502, RemoteError.Code.unavailable), (429, .resourceExhausted), (403, .permissionDenied)])
-  func aPageOfAProxyIsAnErrorByItsStatus(status: Int, code: RemoteError.Code) {
+  /// A client rejects a write if the service permanently refuses to show it the documents of a conflict.
+  @Test(arguments: [
+    (502, RemoteError.Code.unavailable), (429, .resourceExhausted), (403, .unavailable), (404, .unavailable),
+    (401, .unauthenticated),
+  ])
+  func aPageOfAProxyIsNoRefusal(status: Int, code: RemoteError.Code) {
     let peer = ScriptedRemote()
     let answers = read("rooms/a", from: peer)
     peer.transport.all[0].answer(status: status, "<html>Bad</html>")

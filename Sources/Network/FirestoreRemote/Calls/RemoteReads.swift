@@ -23,7 +23,7 @@ extension RemoteContext {
         },
         done: { result in
           answer(
-            result.mapError(\.error).flatMap { _ in
+            result.mapError(\.errorOfRead).flatMap { _ in
               Result { () throws(RemoteError) in try Self.inOrder(paths, found) }
             })
         }
@@ -61,7 +61,7 @@ extension RemoteContext {
         },
         done: { result in
           answer(
-            result.mapError(\.error).flatMap { _ in
+            result.mapError(\.errorOfRead).flatMap { _ in
               guard let values else { return .failure(RemoteError(.internal, "The answer has no result.")) }
               return .success(values)
             })

@@ -16,6 +16,13 @@ struct CallFailure: Error, Equatable {
   var error: RemoteError
   /// Whether the call has certainly had no effect.
   var isWithoutEffect: Bool
+  /// Whether something on the way may have answered in place of the service.
+  var isOfOther = false
+
+  /// The error for a read. A page of a proxy does not say that the service refuses the read.
+  var errorOfRead: RemoteError {
+    isOfOther && error.code.isPermanent ? RemoteError(.unavailable, error.message) : error
+  }
 }
 
 /// It is only accessed on the scheduler of its remote.
@@ -141,7 +148,9 @@ final class WebCall: @unchecked Sendable {
   }
 
   private func fail(_ error: RemoteError) {
-    end(.failure(CallFailure(error: error, isWithoutEffect: error.code.isRefusal && status != 200)))
+    var failure = CallFailure(error: error, isWithoutEffect: error.code.isRefusal && status != 200)
+    failure.isOfOther = status != 200 && RemoteError(answer: refusal[...]) == nil
+    end(.failure(failure))
   }
 
   private func end(_ result: Result<Void, CallFailure>) {
