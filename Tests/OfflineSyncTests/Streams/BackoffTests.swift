@@ -178,4 +178,21 @@ import Testing
     #expect(try pause(engine, write()) == nil)
     #expect(try pause(engine, .writeClosed(RemoteError(.permissionDenied))) == 0)
   }
+
+  @Test func streamsThatEndWithoutAnErrorHaveTheBackoffToo() throws {
+    let engine = try engine()
+    let time = try #require(StoredTimestamp(microseconds: 1))
+    _ = try engine.handle(.listen(ListenerID(1), StructuredQuery(.document(path)), ListenRules()))
+    _ = try engine.handle(.write([.set(path, StoredMap())], at: time, nil))
+    for base in Self.bases.prefix(4) {
+      _ = try engine.handle(.watchOpened)
+      #expect(isAbout(base, try pause(engine, .watchClosed(nil))))
+      _ = try engine.handle(.writeOpened)
+      _ = try engine.handle(.handshakeComplete(token: [1]))
+      #expect(isAbout(base, try pause(engine, .writeClosed(nil))))
+      guard base > 0 else { continue }
+      #expect(try pause(engine, .timer(.watchBackoff)) == 0)
+      #expect(try pause(engine, .timer(.writeBackoff)) == 0)
+    }
+  }
 }

@@ -157,7 +157,8 @@ extension SyncEngine {
     writing.phase = .stopped
     writing.isHandshakeComplete = false
     writing.registersRuns = false
-    writing.hasFailed = error != nil
+    // See `watchClosed`.
+    writing.hasFailed = true
     if error?.code == .resourceExhausted { writing.backoff.wait() }
     if let error, !writing.pipeline.isEmpty {
       if wasReady, error.code.isPermanentForWrites {

@@ -106,7 +106,8 @@ extension SyncEngine {
     guard watching.phase.isStarted else { return }
     stopWatchTimers()
     watching.phase = .stopped
-    watching.hasFailed = error != nil
+    // A remote may end each stream as soon as it is open, also without an error.
+    watching.hasFailed = true
     // The remote is overloaded, or sends a message that cannot be read and will come again.
     if error?.code == .resourceExhausted || error?.code == .dataLoss { watching.backoff.wait() }
     guard isNetworkEnabled, !watching.targets.isEmpty else {
