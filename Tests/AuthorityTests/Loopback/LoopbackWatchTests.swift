@@ -330,4 +330,14 @@ import Testing
     try commit(Self.set("b", 1))
     #expect(filter(messages(query, from: before, expectedCount: 3)) == ["filter 2 of 2 with names"])
   }
+
+  /// Each document has a name, so the changes explain the count as they do without an order.
+  @Test func anOrderByNameNeedsNoFilter() throws {
+    let query = try Self.rooms.ordered(by: OrderBy(.documentID, .descending))
+    try commit(Self.set("a", 1), Self.set("b", 2))
+    let before = token(query)
+    try commit(Self.delete("b"), Self.set("c", 3), Self.set("a", 4))
+    let filters = [1, 2, 3].map { filter(messages(query, from: before, expectedCount: $0)) }
+    #expect(filters == [["filter 2 of 2 with names"], [], ["filter 2 of 2 with names"]])
+  }
 }

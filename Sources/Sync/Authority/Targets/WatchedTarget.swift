@@ -48,9 +48,13 @@ struct WatchedTarget: Sendable {
     return BackendMark(position, time)
   }
 
-  /// Whether all existing documents of the scope are in the target.
+  /// Whether all existing documents of the scope are in the target. Each document has a name, so an order by
+  /// name leaves none out. Requests from the network always have that order.
   var isWholeScope: Bool {
-    queries.allSatisfy { $0.filters.isEmpty && $0.explicitOrders.isEmpty && $0.start == nil && $0.end == nil }
+    queries.allSatisfy { query in
+      query.filters.isEmpty && query.explicitOrders.allSatisfy { $0.field == .documentID }
+        && query.start == nil && query.end == nil
+    }
   }
 
   /// The documents of the target, if it is a list of documents. Empty if the target has conditions: a
