@@ -169,6 +169,23 @@ import Testing
     #expect(["a", "b", "gone"].filter { isIn(bloom, $0) } == ["a", "b"])
   }
 
+  /// The documents that are older than the token are as many as those of the client.
+  @Test func aClientFromWhichNothingIsGoneNeedsNoFilterWithoutTheFeed() throws {
+    let field = StoredFieldPath(unchecked: ["n"])
+    let query = try Self.rooms.filtered(by: .field(field, .greaterThanOrEqual, .integer(2)))
+    try commit(Self.set("a", 2), Self.set("b", 2))
+    let tokens = [token(), token(query)]
+    try commit(Self.set("b", 3), Self.set("c", 4))
+    try forgetTheFeed()
+    let changes = ["opened", "added 2", "rooms/b=3 in 2", "rooms/c=4 in 2"]
+    let (none, names) = (["current 2", "snapshot"], ["filter 2 of 3 with names", "current 2", "snapshot"])
+    let whole = [1, 2, 3].map { messages(from: tokens[0], expectedCount: $0) }
+    #expect(whole == [changes + names, changes + none, changes + names])
+    // The document b matches now, and may not have matched before.
+    let matching = [1, 2].map { messages(query, from: tokens[1], expectedCount: $0) }
+    #expect(matching == [changes + none, changes + names])
+  }
+
   /// The watchers are still connected when the feed drops the changes.
   @Test func aWatchedTargetNeedsNoFeed() throws {
     try commit(Self.set("a", 1), Self.set("c", 3))
@@ -327,8 +344,19 @@ import Testing
     let before = token(query)
     #expect(filter(messages(query, from: before, expectedCount: 3)) == [])
     #expect(filter(messages(query, from: before, expectedCount: 4)) == ["filter 2 of 3 with names"])
-    try commit(Self.set("b", 1))
-    #expect(filter(messages(query, from: before, expectedCount: 3)) == ["filter 2 of 2 with names"])
+  }
+
+  /// It is unknown whether a changed document matched before. The client finds that its count is right, and
+  /// needs no names.
+  @Test func anExistenceFilterOfAPossibleCountHasNoNames() throws {
+    let field = StoredFieldPath(unchecked: ["n"])
+    let query = try Self.rooms.filtered(by: .field(field, .greaterThanOrEqual, .integer(2)))
+    try commit(Self.set("a", 1), Self.set("b", 2), Self.set("c", 3), Self.set("d", 4))
+    let before = token(query)
+    try commit(Self.set("b", 1), Self.set("e", 5))
+    let filters = [1, 2, 3, 4].map { filter(messages(query, from: before, expectedCount: $0)) }
+    let (names, count) = (["filter 2 of 3 with names"], ["filter 2 of 3"])
+    #expect(filters == [names, count, count, names])
   }
 
   /// Each document has a name, so the changes explain the count as they do without an order.

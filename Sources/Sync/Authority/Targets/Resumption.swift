@@ -4,9 +4,14 @@
 //   2. the client tells how many documents it has     the documents with later update times, and a filter
 //   3. otherwise                                      everything, after a reset
 //
-// In cases 1 and 2, an existence filter lets the client find the documents that it has too many. It is sent
-// unless the changes alone explain how the number of documents has become what it is. A target with a limit
-// is always case 3: a document that enters such a target need not have changed.
+// In cases 1 and 2, the number of the client's documents is compared with the numbers that are possible in the
+// state of its token:
+//
+//   the only possible number        no filter
+//   one of several, in case 1       a filter with a count, which a client in that state finds to be right
+//   any other                       a filter with names, by which the client finds what it has too many
+//
+// A target with a limit is always case 3: a document that enters such a target need not have changed.
 
 internal import DocumentStore
 internal import OfflineSync
@@ -15,7 +20,10 @@ struct Resumption {
   /// The documents that the client does not have in this state, and documents that have left the target. The
   /// latter have no content if the user may not read them any more.
   private(set) var documents: [(path: DocumentPath, document: RemoteDocument?, isIn: Bool)] = []
-  private(set) var needsFilter = false
+  private(set) var filter = Filter.none
+
+  /// The existence filter that a client needs. One with names has more than a byte for each document.
+  enum Filter { case none, count, names }
 
   /// The parts of a session that a resumption reads.
   struct Context {
@@ -34,11 +42,12 @@ struct Resumption {
     if let window = context.windows[target.id] {
       guard add(window, of: target, present: present, in: context) else { return nil }
     } else {
-      guard target.request.expectedCount != nil else { return nil }
+      guard let expected = target.request.expectedCount else { return nil }
       for document in present where SnapshotVersion(document.updateTime) > mark.time {
         documents.append((document.path, RemoteDocument(document), true))
       }
-      needsFilter = true
+      let isComplete = Self.staysComplete(target, present, changed: documents.count, since: mark, expected)
+      filter = isComplete ? .none : .names
     }
     documents.sort { left, right in
       let (first, second) = (left.document?.version ?? .none, right.document?.version ?? .none)
@@ -64,28 +73,48 @@ struct Resumption {
         documents.append((path, content, false))
       } else {
         // The user may not even know that the document exists.
-        needsFilter = true
+        filter = .names
       }
     }
-    guard let expected = target.request.expectedCount else { return !needsFilter }
-    if Self.countBefore(window, of: target, present: present, departures: departures) != expected {
-      needsFilter = true
+    guard let expected = target.request.expectedCount else { return filter == .none }
+    let counts = Self.countsBefore(window, of: target, present: present)
+    if !counts.contains(expected) {
+      filter = .names
+    } else if counts.count > 1, filter == .none {
+      filter = .count
     }
     return true
   }
 
-  /// The number of documents that a client with the state of the token has, as far as the changes tell; nil
-  /// if unknown.
-  private static func countBefore(
-    _ window: FeedWindow, of target: WatchedTarget, present: [StoredDocument],
-    departures: [DocumentPath: FeedWindow.Entry]
-  ) -> Int? {
-    guard !window.entries.isEmpty else { return present.count }
-    // With conditions, it is unknown which of the changed documents matched before.
-    guard target.isWholeScope, window.entries.values.allSatisfy({ $0.existed != nil }) else { return nil }
-    let added = present.count { window.entries[$0.path]?.existed == false }
-    return present.count - added + departures.values.count { $0.existed == true }
+  /// The numbers of documents that a client with the state of the token can have.
+  private static func countsBefore(
+    _ window: FeedWindow, of target: WatchedTarget, present: [StoredDocument]
+  ) -> ClosedRange<Int> {
+    let unchanged = present.count { window.entries[$0.path] == nil }
+    var counts = (min: unchanged, max: unchanged)
+    for entry in window.entries.values where entry.existed != false {
+      counts.max += 1
+      // With conditions, it is unknown which of the changed documents matched before.
+      if entry.existed == true, target.isWholeScope { counts.min += 1 }
+    }
+    return counts.min...counts.max
   }
+
+  // MARK: Without the feed
+
+  /// Whether no document has left the target since the token of a client with this number of documents. False
+  /// if unknown.
+  private static func staysComplete(
+    _ target: WatchedTarget, _ present: [StoredDocument], changed: Int, since mark: BackendMark,
+    _ expected: Int
+  ) -> Bool {
+    // Without conditions, the older documents were in the target. With conditions, this is only known of those
+    // that have not changed.
+    guard target.isWholeScope else { return expected == present.count - changed }
+    return expected == present.count { SnapshotVersion($0.createTime) <= mark.time }
+  }
+
+  // MARK: Departures
 
   /// The states of documents that are not in the target any more, as far as the user may know them. Only
   /// the feed is known of these documents, so they may never have been in the target.

@@ -23,7 +23,11 @@ struct TargetAnswer {
       for (path, document, isIn) in resumption.documents {
         send(.document(path, document, updated: isIn ? ids : [], removed: isIn ? [] : ids))
       }
-      if resumption.needsFilter { send(existenceFilter) }
+      switch resumption.filter {
+      case .none: break
+      case .count: send(.existenceFilter(target.id, count: present.count, nil))
+      case .names: send(existenceFilter)
+      }
     } else {
       sendAll(send)
     }
