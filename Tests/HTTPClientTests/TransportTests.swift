@@ -399,6 +399,40 @@ enum TransportKind: CaseIterable {
     #expect(recorder.failure != nil)
   }
 
+  @Test(arguments: TransportKind.allCases) func newConnectionsServeNewRequestsAndOldRequestsEnd(
+    _ kind: TransportKind
+  ) throws {
+    let mayEnd = DispatchSemaphore(value: 0)
+    let server = try RawServer { connection in
+      while let request = connection.request() {
+        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+        if request.hasPrefix("GET /slow") { mayEnd.wait() }
+        connection.write("cd")
+      }
+    }
+    let transport = kind.make(server.port)
+    func begin(_ target: String) -> ExchangeRecorder {
+      let recorder = ExchangeRecorder()
+      _ = transport.begin(WebRequest("GET", target)) { recorder.take($0) }
+      return recorder
+    }
+    for _ in 0..<2 { #expect(begin("/").waitsForEnd()) }
+    #expect(server.connectionCount == 1, "the connection is kept")
+    let slow = begin("/slow")
+    #expect(slow.waitsForBytes(2))
+    #expect(server.connectionCount == 1)
+    transport.renewConnections()
+    mayEnd.signal()
+    #expect(slow.waitsForEnd() && slow.failure == nil && slow.body == Array("abcd".utf8))
+    // The connection of before is idle, and is not used again.
+    for _ in 0..<2 {
+      let new = begin("/")
+      #expect(new.waitsForEnd() && new.failure == nil)
+      #expect(server.connectionCount == 2)
+    }
+    withExtendedLifetime(server) {}
+  }
+
   #if !canImport(Darwin)
   /// FoundationNetworking ends the process here.
   @Test func anAnswerThatIsCutAtAnyByteIsAFailure() throws {

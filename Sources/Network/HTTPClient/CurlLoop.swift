@@ -17,9 +17,13 @@ final class CurlLoop: @unchecked Sendable {
   @safe private struct Mailbox {
     var commands: [Command] = []
     var isStopped = false
+    /// Whether the thread ends when it has no exchange.
+    var endsWhenIdle = false
     var hasThread = false
     /// The transfers of the thread, which others only wake.
     var group: UnsafeMutableRawPointer?
+
+    var hasEnded: Bool { endsWhenIdle && !hasThread }
   }
 
   private static let connectionsMax = 32
@@ -41,9 +45,21 @@ final class CurlLoop: @unchecked Sendable {
     }
   }
 
+  /// Ends the thread and closes the connections when all exchanges have ended. No exchange begins after this
+  /// call.
+  func endWhenIdle() {
+    mailbox.withLock { mailbox in
+      mailbox.endsWhenIdle = true
+      if let group = unsafe mailbox.group { unsafe dugout_curl_wake(group) }
+    }
+  }
+
+  /// Whether the loop has nothing left to do after `endWhenIdle`.
+  var hasEnded: Bool { mailbox.withLock { $0.hasEnded } }
+
   private func post(_ command: Command) {
     let needsThread = mailbox.withLock { mailbox in
-      guard !mailbox.isStopped else { return false }
+      guard !mailbox.isStopped, !mailbox.hasEnded else { return false }
       mailbox.commands.append(command)
       // The group exists while the thread runs, and ends under this lock.
       if let group = unsafe mailbox.group { unsafe dugout_curl_wake(group) }
@@ -108,10 +124,15 @@ final class CurlLoop: @unchecked Sendable {
     }
   }
 
-  /// Nil after the end.
+  /// Nil at the end of the thread.
   private func takeCommands() -> [Command]? {
-    mailbox.withLock { mailbox in
+    let isIdle = exchanges.isEmpty
+    return mailbox.withLock { mailbox in
       guard !mailbox.isStopped else { return nil }
+      if mailbox.endsWhenIdle, isIdle, mailbox.commands.isEmpty {
+        mailbox.hasThread = false
+        return nil
+      }
       defer { mailbox.commands = [] }
       return mailbox.commands
     }

@@ -13,23 +13,37 @@
 // The library keeps no cookies and no answers, and follows no redirects.
 
 #if !canImport(Darwin)
+internal import ByteStore
+
 /// A transport to one host.
 package final class CurlTransport: WebTransport {
   private let origin: String
-  private let loop = CurlLoop()
+  /// The loop of new requests is the last one. The others end with their requests.
+  private let loops = Locked([CurlLoop()])
 
   /// Creates a transport to a host, which is a name or an address, with a port or without. An address of
   /// IPv6 is in brackets.
   package init(host: String, isTLS: Bool) { origin = "\(isTLS ? "https" : "http")://\(host)" }
 
-  deinit { loop.stop() }
+  deinit { for loop in loops.withLock({ $0 }) { loop.stop() } }
 
   package func begin(
     _ request: WebRequest, _ handler: @escaping @Sendable (WebEvent) -> Void
   ) -> any WebExchange {
-    let exchange = CurlExchange(request, origin: origin, handler) { [loop] in loop.cancel($0) }
-    loop.begin(exchange)
-    return exchange
+    loops.withLock { loops in
+      let loop = loops[loops.count - 1]
+      let exchange = CurlExchange(request, origin: origin, handler) { loop.cancel($0) }
+      loop.begin(exchange)
+      return exchange
+    }
+  }
+
+  package func renewConnections() {
+    loops.withLock { loops in
+      for loop in loops { loop.endWhenIdle() }
+      loops.removeAll(where: \.hasEnded)
+      loops.append(CurlLoop())
+    }
   }
 }
 #endif

@@ -7,6 +7,14 @@ package protocol WebTransport: Sendable {
   func begin(
     _ request: WebRequest, _ handler: @escaping @Sendable (WebEvent) -> Void
   ) -> any WebExchange
+
+  /// Makes new connections for the requests from here on. Requests that have begun keep theirs. Called when
+  /// the device's network has changed, because connections of before may be lost without a sign.
+  func renewConnections()
+}
+
+extension WebTransport {
+  package func renewConnections() {}
 }
 
 /// A request that has begun.

@@ -23,20 +23,29 @@ package final class URLSessionTransport: WebTransport {
   private static let connectionsMax = 32
 
   private let origin: String
-  private let session: URLSession
-  private let delegate: SessionDelegate
+  /// The session of new requests.
+  private let current: Locked<Session>
+
+  private struct Session {
+    let session: URLSession
+    /// A delegate knows the tasks of one session by their numbers.
+    let delegate = SessionDelegate()
+
+    init() {
+      let events = OperationQueue()
+      events.maxConcurrentOperationCount = 1
+      session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: events)
+    }
+  }
 
   /// Creates a transport to a host, which is a name or an address, with a port or without. An address of
   /// IPv6 is in brackets.
   package init(host: String, isTLS: Bool) {
     origin = "\(isTLS ? "https" : "http")://\(host)"
-    delegate = SessionDelegate()
-    let events = OperationQueue()
-    events.maxConcurrentOperationCount = 1
-    session = URLSession(configuration: Self.configuration, delegate: delegate, delegateQueue: events)
+    current = Locked(Session())
   }
 
-  deinit { session.invalidateAndCancel() }
+  deinit { current.withLock { $0.session.invalidateAndCancel() } }
 
   private static var configuration: URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
@@ -66,11 +75,22 @@ package final class URLSessionTransport: WebTransport {
     native.timeoutInterval = Self.unlimitedSeconds
     for field in request.fields { native.addValue(field.value, forHTTPHeaderField: field.name) }
     native.httpBody = request.body.map { Data($0) }
-    let task = session.dataTask(with: native)
-    let exchange = SessionExchange(task, silenceSeconds: request.silenceSeconds, handler)
-    delegate.add(exchange, for: task)
+    let exchange = current.withLock { current in
+      let task = current.session.dataTask(with: native)
+      let exchange = SessionExchange(task, silenceSeconds: request.silenceSeconds, handler)
+      current.delegate.add(exchange, for: task)
+      return exchange
+    }
     exchange.resume()
     return exchange
+  }
+
+  package func renewConnections() {
+    let previous = current.withLock { current in
+      defer { current = Session() }
+      return current
+    }
+    previous.session.finishTasksAndInvalidate()
   }
 }
 
