@@ -56,6 +56,8 @@ package final class SyncDriver: @unchecked Sendable {
   /// The error that stopped the client; nil while it works.
   private(set) var failure: OfflineSyncError?
   let numbers = ListenerNumbers()
+  private let networkMonitor: (any NetworkMonitor)?
+  private var stopMonitoring: (@Sendable () -> Void)?
   private let counts = SyncCounts()
   private var recorder: Recorder { store.recorder }
 
@@ -68,13 +70,16 @@ package final class SyncDriver: @unchecked Sendable {
     options.documentsName = remote.documentsName
     engine = SyncEngine(local, options)
     driver = MachineDriver(engine, scheduler)
+    networkMonitor = options.networkMonitor ?? remote.networkMonitor
     scheduler.run { [self] in
+      startMonitoring()
       attempt { () throws(DocumentStoreError) in try driver.perform(try engine.start(), perform) }
     }
   }
 
   /// A remote keeps a stream open until the client closes it.
   deinit {
+    stopMonitoring?()
     watchStream?.stream.close()
     writeStream?.stream.close()
   }
@@ -541,6 +546,7 @@ package final class SyncDriver: @unchecked Sendable {
   /// Performs an effect. No effect has an immediate answer, because the remote answers through its streams.
   func perform(_ effect: SyncEffect) -> SyncEvent? {
     switch effect {
+    case .renewConnections: remote.networkDidChange()
     case .openWatch(let user): openWatch(user)
     case .watch(let target): watchStream?.stream.watch(target)
     case .unwatch(let id): watchStream?.stream.unwatch(id)
@@ -582,6 +588,22 @@ package final class SyncDriver: @unchecked Sendable {
     case .rejected(let rejection, let dropped): notify(rejection, dropped: dropped)
     }
     return nil
+  }
+
+  // MARK: The network
+
+  /// The status at the start is known to the engine before it opens a stream.
+  private func startMonitoring() {
+    guard failure == nil, let networkMonitor else { return }
+    stopMonitoring = networkMonitor.observe { [weak self] in
+      self?.scheduler.run { [weak self] in self?.noteNetwork() }
+    }
+    noteNetwork()
+  }
+
+  private func noteNetwork() {
+    guard let status = networkMonitor?.status else { return }
+    handle(.networkChanged(status))
   }
 
   // MARK: Streams
@@ -709,6 +731,8 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   private func releaseAll() {
+    stopMonitoring?()
+    stopMonitoring = nil
     watchStream?.stream.close()
     writeStream?.stream.close()
     watchStream = nil

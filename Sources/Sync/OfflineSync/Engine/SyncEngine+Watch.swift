@@ -80,6 +80,7 @@ extension SyncEngine {
     } else {
       openWatch()
     }
+    if network.status == .unavailable { online.lose() }
     if online.begin() {
       effects.append(.startTimer(.onlineState, microseconds: OnlineTracker.timeout))
     }

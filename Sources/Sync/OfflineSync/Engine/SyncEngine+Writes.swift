@@ -197,40 +197,4 @@ extension SyncEngine {
     if isNetworkEnabled { try startStreams() }
     try followPins()
   }
-
-  // MARK: The network
-
-  func disableNetwork() throws(DocumentStoreError) {
-    guard isNetworkEnabled else { return }
-    isNetworkEnabled = false
-    stopStreams()
-    online.set(.offline)
-    announceOnline()
-  }
-
-  func enableNetwork() throws(DocumentStoreError) {
-    guard !isNetworkEnabled else { return }
-    isNetworkEnabled = true
-    try startStreams()
-  }
-
-  private func stopStreams() {
-    stopWrite()
-    stopWatch()
-    writing.pipeline = []
-    writing.lookup = nil
-    writing.backoff.reset()
-    watching.backoff.reset()
-  }
-
-  func startStreams() throws(DocumentStoreError) {
-    if watching.targets.isEmpty {
-      online.set(.unknown)
-      announceOnline()
-    } else {
-      startWatch()
-    }
-    try retryPins()
-    try fillPipeline()
-  }
 }

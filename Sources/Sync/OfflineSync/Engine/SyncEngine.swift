@@ -31,6 +31,8 @@ package final class SyncEngine {
     /// A time in microseconds. For pending reads, a remote that sends nothing for twice this time counts as
     /// unreachable.
     package var silenceInterval: Int64 = 5_000_000
+    /// The monitor of the device's network. Without one, the remote's monitor is used, if it has any.
+    package var networkMonitor: (any NetworkMonitor)?
 
     package init() {}
   }
@@ -57,7 +59,7 @@ package final class SyncEngine {
   var limbo = LimboSide()
   var pinning = PinningSide()
   var loading = LoadingSide()
-  package internal(set) var isNetworkEnabled = true
+  var network = NetworkSide()
   /// Whether the client reports itself as offline to users.
   package var isOffline: Bool { online.state == .offline }
   var completions: [String: [BatchID: CallID]] = [:]
@@ -158,6 +160,7 @@ package final class SyncEngine {
     case .changeUser(let user): try changeUser(user)
     case .enableNetwork: try enableNetwork()
     case .disableNetwork: try disableNetwork()
+    case .networkChanged(let status): try networkChanged(status)
     case .collect(let threshold, let percentile): try collect(threshold, percentile: percentile)
     case .load(let bundle): try emit(try local.load(bundle), nil)
     case .watchOpened: try watchOpened()

@@ -41,6 +41,7 @@ package enum SyncEvent: Sendable {
   case changeUser(String?)
   case enableNetwork
   case disableNetwork
+  case networkChanged(NetworkStatus)
   case collect(threshold: UInt64, percentile: Int)
   case load(BundleContents)
 
@@ -67,14 +68,16 @@ extension SyncEvent {
       .load:
       true
     case .listen, .unlisten, .listenToSync, .unlistenToSync, .write, .waitForPendingWrites, .enableNetwork,
-      .disableNetwork, .watchOpened, .watchChanged, .watchClosed, .writeOpened, .registered,
-      .handshakeComplete, .writeAnswered, .writeClosed, .writeOvertaken, .lookedUp, .timer:
+      .disableNetwork, .networkChanged, .watchOpened, .watchChanged, .watchClosed, .writeOpened,
+      .registered, .handshakeComplete, .writeAnswered, .writeClosed, .writeOvertaken, .lookedUp, .timer:
       false
     }
   }
 }
 
 package enum SyncEffect: Sendable {
+  /// The connections of the remote are those of another network.
+  case renewConnections
   case openWatch(user: String?)
   case watch(WatchTarget)
   case unwatch(TargetID)

@@ -11,6 +11,14 @@ public protocol Remote: Sendable {
   /// "projects/p/databases/d/documents".
   var documentsName: String { get }
 
+  /// The monitor of the network that leads to the authority; nil, the default, if there is none. A client
+  /// with a monitor of its own does not use this one.
+  var networkMonitor: (any NetworkMonitor)? { get }
+
+  /// Called when the path to the network has changed, before streams are opened again. Idle connections of
+  /// the old path may be lost without a sign, and must not be used again. Does nothing by default.
+  func networkDidChange()
+
   /// Opens a watch stream for a user. The handler receives its events.
   func openWatchStream(
     as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
@@ -37,6 +45,12 @@ public protocol Remote: Sendable {
   func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
     _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void)
+}
+
+extension Remote {
+  public var networkMonitor: (any NetworkMonitor)? { nil }
+
+  public func networkDidChange() {}
 }
 
 /// A stream that takes targets and delivers changes.

@@ -25,6 +25,13 @@ struct OnlineTracker {
     }
   }
 
+  /// Notes that the device has no network, as if an attempt to connect had failed.
+  mutating func lose() {
+    isTimerRunning = false
+    failures = max(1, failures)
+    state = .offline
+  }
+
   mutating func timeOut() {
     guard isTimerRunning else { return }
     isTimerRunning = false

@@ -1,0 +1,70 @@
+// The network: whether the client uses it, and what happens when it changes.
+//
+//   1. the app disables the network: the streams are closed, and listeners receive cached snapshots
+//   2. the device's path to the network changes: the streams are closed and opened again without a delay, and
+//      their backoffs start from the beginning
+//   3. the device loses its network: listeners receive cached snapshots. The streams are opened again as in
+//      step 2, and their attempts fail or succeed like any others. A monitor can be wrong about the remote,
+//      so it never keeps the client from trying
+
+internal import DocumentStore
+
+/// What the app and the device say about the network.
+struct NetworkSide {
+  /// Whether the app has not disabled the network.
+  var isEnabled = true
+  /// The status of the device's network; nil if no monitor has reported one.
+  var status: NetworkStatus?
+}
+
+extension SyncEngine {
+  /// Whether the client uses the network.
+  package var isNetworkEnabled: Bool { network.isEnabled }
+
+  func disableNetwork() throws(DocumentStoreError) { try changeNetwork { $0.isEnabled = false } }
+
+  func enableNetwork() throws(DocumentStoreError) { try changeNetwork { $0.isEnabled = true } }
+
+  private func changeNetwork(_ change: (inout NetworkSide) -> Void) throws(DocumentStoreError) {
+    let wasEnabled = isNetworkEnabled
+    change(&network)
+    guard isNetworkEnabled != wasEnabled else { return }
+    if isNetworkEnabled { return try startStreams() }
+    stopStreams()
+    online.set(.offline)
+    announceOnline()
+  }
+
+  func networkChanged(_ status: NetworkStatus) throws(DocumentStoreError) {
+    let previous = network.status
+    network.status = status
+    // The first report says on which path the client already is.
+    let isOther = previous.map { $0.path?.name != status.path?.name } ?? (status == .unavailable)
+    guard isOther else { return }
+    effects.append(.renewConnections)
+    guard isNetworkEnabled else { return }
+    stopStreams()
+    online.set(.unknown)
+    try startStreams()
+  }
+
+  func stopStreams() {
+    stopWrite()
+    stopWatch()
+    writing.pipeline = []
+    writing.lookup = nil
+    writing.backoff.reset()
+    watching.backoff.reset()
+  }
+
+  func startStreams() throws(DocumentStoreError) {
+    if watching.targets.isEmpty {
+      online.set(.unknown)
+      announceOnline()
+    } else {
+      startWatch()
+    }
+    try retryPins()
+    try fillPipeline()
+  }
+}
