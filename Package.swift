@@ -23,7 +23,7 @@
 // | DugoutServer           | FirestoreServer                                               |                           |
 // | FirestoreServer        | HTTPTransport FirestoreService FirestoreWire Authority OfflineSync DocumentStore ByteStore Libc CDigest | Dispatch Synchronization |
 // | HTTPTransport          | ByteStore Libc CSockets CTLS CNGHTTP2                         | Dispatch Synchronization  |
-// | FirestoreRemote        | URLSessionClient HTTPClient FirestoreWire OfflineSync DocumentStore ByteStore Libc        | Foundation Dispatch Synchronization |
+// | FirestoreRemote        | URLSessionClient HTTPClient FirestoreWire OfflineSync DocumentStore ByteStore Libc        | Foundation Dispatch Synchronization Apple |
 // | URLSessionClient       | HTTPClient ByteStore                                          | Foundation Dispatch FoundationNetworking |
 // | HTTPClient             | ByteStore CCurl                                               | Foundation Dispatch |
 // | FirestoreService       | FirestoreWire Authority OfflineSync DocumentStore ByteStore Libc | Dispatch Synchronization |
@@ -46,7 +46,7 @@
 // | CPortableLZ4           |                                                               |                           |
 // | CLZ4                   |                                                               |                           |
 //
-// Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit, Combine, OSLog, always under `canImport`.
+// Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit, Combine, OSLog, Network, always under `canImport`.
 
 import PackageDescription
 

@@ -2,9 +2,12 @@
 
 import ByteStore
 import DocumentStore
-import FirestoreRemote
+import FirestoreWire
 import Foundation
+import HTTPClient
 import OfflineSync
+
+@testable import FirestoreRemote
 
 final class Phone: Sendable {
   let remote: FirestoreRemote
@@ -21,6 +24,22 @@ final class Phone: Sendable {
     change(&options)
     remote = FirestoreRemote(options)
     driver = try DocumentStore.openInMemory().attach(remote, user: user)
+    try listen(to: collection)
+  }
+
+  /// A client that makes its requests by this transport.
+  init(over transport: any WebTransport, _ host: String, _ network: any NetworkMonitor) throws {
+    let options = Self.options(host)
+    let scheduler = QueueScheduler(label: "dugout.tests.remote")
+    let channels = WebChannels(transport, database: options.name.text, scheduler: scheduler)
+    remote = FirestoreRemote(options, transport: transport, channels: channels, on: scheduler)
+    var engine = SyncEngine.Options()
+    engine.networkMonitor = network
+    driver = try DocumentStore.openInMemory().attach(remote, options: engine)
+    try listen(to: "rooms")
+  }
+
+  private func listen(to collection: String) throws {
     let query = StructuredQuery(.collection(try CollectionPath([collection])))
     _ = driver.listen(to: query, ListenRules(includesMetadataChanges: true)) { [snapshots, failures] result in
       switch result {

@@ -400,12 +400,15 @@ import Testing
     let settings = phone.settings
     settings.dispatchQueue = DispatchQueue(label: "callbacks")
     settings.acknowledgement = .local
+    let network = guide.watchModem(for: settings)
     phone.settings = settings
     var states = phone.collection("orders").snapshots(includeMetadataChanges: true).makeAsyncIterator()
     func waitForStatus(_ text: String) async throws {
       while let snapshot = try await states.next(), guide.status(of: snapshot) != text {}
     }
+    // The monitor has said that there is no network, and is wrong.
     try await waitForStatus("Up to date")
+    guide.modemDidConnect("one", network)
     try await phone.disableNetwork()
     try await waitForStatus("Offline")
     try await phone.document("orders/1").setData(["count": 2])

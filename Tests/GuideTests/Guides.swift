@@ -896,6 +896,16 @@ struct SyncGuide {
     }
   }
 
+  func watchModem(for settings: FirestoreSettings) -> ReportedNetworkMonitor {
+    let network = ReportedNetworkMonitor(.unavailable)
+    settings.networkMonitor = network
+    return network
+  }
+
+  func modemDidConnect(_ provider: String, _ network: ReportedNetworkMonitor) {
+    network.report(.available(NetworkPath("modem \(provider)")))
+  }
+
   func showPending(of shop: Firestore, in badge: (String) -> Void) async throws {
     for try await progress in shop.writeQueueProgress {
       guard let oldest = progress.oldest else {

@@ -7,3 +7,7 @@
 @_exported public import struct ByteStore.InstrumentEvent
 @_exported public import struct ByteStore.InstrumentName
 @_exported public import protocol ByteStore.Instruments
+@_exported public import protocol OfflineSync.NetworkMonitor
+@_exported public import struct OfflineSync.NetworkPath
+@_exported public import enum OfflineSync.NetworkStatus
+@_exported public import class OfflineSync.ReportedNetworkMonitor

@@ -52,6 +52,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var cacheBudgets: [String: Int64] = [:]
     var conflicts: (any ConflictPolicy)?
     var remoteTimeLimit: Double = 60
+    var networkMonitor: NetworkMonitorChoice?
     var instruments: InstrumentsChoice?
     var memoryBudget: Int?
     var refreshInterval = StoreFollower.secondsDefault
@@ -67,7 +68,8 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && left.durability == right.durability && left.remote === right.remote
         && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
         && left.cacheBudgets == right.cacheBudgets && left.conflicts === right.conflicts
-        && left.remoteTimeLimit == right.remoteTimeLimit && left.instruments === right.instruments
+        && left.remoteTimeLimit == right.remoteTimeLimit && left.networkMonitor === right.networkMonitor
+        && left.instruments === right.instruments
         && left.refreshInterval == right.refreshInterval && left.memoryBudget == right.memoryBudget
         && left.environment === right.environment
     }
@@ -196,6 +198,22 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     set { guarded.withLock { $0.refreshInterval = newValue > 0.001 ? min(newValue, 86_400) : 0.001 } }
   }
 
+  /// The monitor of the device's network, in place of the one of the remote. A `FirestoreRemote` has the
+  /// monitor of the system, unless its host is this machine. Set one if the app knows more about the network
+  /// than the system does. If several instances share a store, the setting of the first instance that uses
+  /// the store applies.
+  ///
+  /// ```swift
+  /// let network = ReportedNetworkMonitor()
+  /// let settings = FirestoreSettings()
+  /// settings.networkMonitor = network
+  /// network.report(.available(NetworkPath("modem")))
+  /// ```
+  public var networkMonitor: (any NetworkMonitor)? {
+    get { values.networkMonitor?.monitor }
+    set { guarded.withLock { $0.networkMonitor = newValue.map { NetworkMonitorChoice($0) } } }
+  }
+
   /// The time limit for one request to the remote, in seconds. Tests set a shorter one.
   package var remoteTimeLimit: Double {
     get { values.remoteTimeLimit }
@@ -298,6 +316,13 @@ final class RemoteChoice: Sendable {
   init(_ remote: any Remote) { self.remote = remote }
 }
 
+/// The network monitor in the settings. Two of them are equal only if they are the same object.
+final class NetworkMonitorChoice: Sendable {
+  let monitor: any NetworkMonitor
+
+  init(_ monitor: any NetworkMonitor) { self.monitor = monitor }
+}
+
 /// The instruments in the settings. Two of them are equal only if they are the same object.
 final class InstrumentsChoice: Sendable {
   let instruments: any Instruments
@@ -319,6 +344,7 @@ extension FirestoreSettings.Values {
     var options = SyncEngine.Options()
     options.resolver = conflicts?.resolver(for: firestore)
     options.silenceInterval = Int64(remoteTimeLimit * 1_000_000) / 12
+    options.networkMonitor = networkMonitor?.monitor
     if cache != .memoryEager {
       options.cacheBytesMax = UInt64(exactly: cache.size)
       for (path, bytes) in cacheBudgets {

@@ -26,6 +26,7 @@ public import OfflineSync
 public final class FirestoreRemote: Remote {
   private let context: RemoteContext
   private let runs: CommitRuns
+  public let networkMonitor: (any NetworkMonitor)?
 
   /// Creates a remote. No connection is made before the first request. If the host of the options cannot be
   /// one, all requests fail with INVALID_ARGUMENT and the reason.
@@ -34,7 +35,8 @@ public final class FirestoreRemote: Remote {
     let connections = Self.connections(options, on: scheduler)
     self.init(
       options, transport: connections.transport, channels: connections.channels, on: scheduler,
-      tokens: Self.refusal(of: options.host))
+      tokens: Self.refusal(of: options.host),
+      monitor: HostName.isLoopback(options.host) ? nil : SystemNetworkMonitor.shared)
   }
 
   /// Tokens in whose place there is the error of a host. Each request and each stream begins with its tokens.
@@ -53,7 +55,8 @@ public final class FirestoreRemote: Remote {
   /// the closures of the options.
   package init(
     _ options: FirestoreRemoteOptions, transport: any WebTransport, channels: any MessageChannels,
-    on scheduler: any SyncScheduler, tokens: (users: TokenFetch?, app: TokenFetch?)? = nil
+    on scheduler: any SyncScheduler, tokens: (users: TokenFetch?, app: TokenFetch?)? = nil,
+    monitor: (any NetworkMonitor)? = nil
   ) {
     let timeLimit = Int64(max(0.001, min(options.callTimeLimit, 86_400)) * 1_000_000)
     let sources = tokens ?? (options.credentials.map(fetch), options.appCheck.map(fetch))
@@ -66,6 +69,7 @@ public final class FirestoreRemote: Remote {
     context.callTimeLimit = timeLimit
     self.context = context
     runs = CommitRuns(scheduler)
+    networkMonitor = monitor
   }
 
   // MARK: Credentials
@@ -84,6 +88,11 @@ public final class FirestoreRemote: Remote {
   // MARK: The protocol
 
   public var documentsName: String { context.database.documentsName }
+
+  /// Makes new connections from here on. Requests that have begun keep theirs.
+  public func networkDidChange() {
+    context.scheduler.run { [context] in context.transport.renewConnections() }
+  }
 
   public func openWatchStream(
     as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void

@@ -24,6 +24,16 @@ enum HostName {
     if parts.count == 2 { try checkPort(parts[1], quoted) }
   }
 
+  /// Whether the host is this machine. Connections to it do not depend on the device's network.
+  static func isLoopback(_ text: String) -> Bool {
+    let text = text.lowercased()
+    if text.hasPrefix("[") { return text.hasPrefix("[::1]") }
+    let name = text.prefix { $0 != ":" }
+    let numbers = name.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+    return name == "localhost" || name.hasSuffix(".localhost")
+      || numbers.count == 4 && numbers.first == 127 && !numbers.contains(nil)
+  }
+
   private static func checkBrackets(_ text: String, _ quoted: String) throws(RemoteError) {
     let parts = text.dropFirst().split(separator: "]", maxSplits: 1, omittingEmptySubsequences: false)
     // The name of a network interface may follow the address.
