@@ -64,12 +64,13 @@ final class SimulatedDatabase {
   let firestore: Firestore
   private let driver = Locked<SyncDriver?>(nil)
 
-  init() throws {
+  init(_ change: (FirestoreSettings) -> Void = { _ in }) throws {
     authority = try DocumentStore.openInMemory()
     remote = try LoopbackRemote(authority: authority, faults: LoopbackFaults(), seed: 1, on: simulation)
     let settings = FirestoreSettings()
     settings.remote = remote
     settings.dispatchQueue = DispatchQueue(label: "dugout.test.callbacks")
+    change(settings)
     let driver = driver
     settings.environment = ClientEnvironment(
       name: "client", user: nil, simulation: simulation, platform: disk.platform(seed: 1),

@@ -422,6 +422,15 @@ import Testing
     #expect(try await authority.document("orders/1").getDocument()["count"] as? Int == 2)
     showing.cancel()
     try await showing.value
+    network.report(.available(NetworkPath("mobile", .metered)))
+    try await guide.allowMobileData(false, in: phone)
+    let (labels, label) = AsyncStream<String>.makeStream()
+    let explaining = Task { try await guide.explainPause(of: phone) { label.yield($0) } }
+    for await text in labels where text == "Waits for Wi-Fi" { break }
+    try await guide.allowMobileData(true, in: phone)
+    for await text in labels where text == "" { break }
+    explaining.cancel()
+    try await explaining.value
     try await phone.terminate()
     try await authority.terminate()
   }

@@ -906,6 +906,16 @@ struct SyncGuide {
     network.report(.available(NetworkPath("modem \(provider)")))
   }
 
+  func allowMobileData(_ isAllowed: Bool, in shop: Firestore) async throws {
+    try await shop.setNetworkUse(isAllowed ? .any : .unmetered)
+  }
+
+  func explainPause(of shop: Firestore, in label: (String) -> Void) async throws {
+    for try await progress in shop.syncProgress {
+      label(progress.pause == .meteredNetwork ? "Waits for Wi-Fi" : "")
+    }
+  }
+
   func showPending(of shop: Firestore, in badge: (String) -> Void) async throws {
     for try await progress in shop.writeQueueProgress {
       guard let oldest = progress.oldest else {

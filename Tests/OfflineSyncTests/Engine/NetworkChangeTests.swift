@@ -174,4 +174,76 @@ import Testing
     #expect(try streams(.networkChanged(mobile)) == ["renew"])
     #expect(engine.syncProgress.connection == .idle)
   }
+
+  // MARK: Metered networks
+
+  private let metered = NetworkStatus.available(NetworkPath("mobile", .metered))
+
+  @Test func aMeteredNetworkPausesAClientThatWantsNone() throws {
+    _ = try engine.handle(.setNetworkUse(.unmetered))
+    _ = try engine.handle(.networkChanged(wifi))
+    try connect()
+    _ = try engine.handle(write())
+    _ = try engine.handle(.waitForPendingWrites(CallID(1)))
+    #expect(engine.syncProgress.pause == nil && engine.syncProgress.connection == .connected)
+    let effects = try engine.handle(.networkChanged(metered))
+    #expect(effects.contains { if case .closeWatch = $0 { true } else { false } })
+    #expect(effects.contains { if case .closeWrite = $0 { true } else { false } })
+    let cached = effects.compactMap {
+      if case .notify(_, let snapshot) = $0 { snapshot.isFromCache } else { nil }
+    }
+    #expect(cached == [true] && engine.isOffline)
+    #expect(engine.syncProgress.pause == .meteredNetwork && engine.syncProgress.connection == .offline)
+    #expect(try streams(write()) == [] && engine.pendingBatches.count == 2)
+    #expect(try streams(listen(2)) == [])
+    // Another path of the same kind opens nothing either.
+    #expect(try streams(.networkChanged(.available(NetworkPath("other", .metered)))) == ["renew"])
+    #expect(try streams(.networkChanged(wifi)) == ["renew", "open watch", "open write"])
+    #expect(engine.syncProgress.pause == nil)
+    #expect(try engine.brokenInvariant() == nil)
+  }
+
+  @Test func theSamePathMayBecomeMetered() throws {
+    _ = try engine.handle(.setNetworkUse(.unmetered))
+    _ = try engine.handle(listen())
+    _ = try engine.handle(.networkChanged(.available(NetworkPath("mobile"))))
+    #expect(try streams(.networkChanged(metered)) == ["close watch"])
+    #expect(try streams(.networkChanged(.available(NetworkPath("mobile")))) == ["open watch"])
+    // Without a network, there is nothing to save.
+    _ = try engine.handle(.networkChanged(metered))
+    #expect(try streams(.networkChanged(.unavailable)) == ["renew", "open watch"])
+    #expect(engine.isOffline && engine.syncProgress.pause == nil)
+  }
+
+  @Test func theAppAndTheNetworkHaveToAllowAConnection() throws {
+    _ = try engine.handle(.networkChanged(metered))
+    #expect(try streams(listen()) == ["open watch"], "any network is allowed")
+    #expect(try streams(.setNetworkUse(.unmetered)) == ["close watch"])
+    #expect(try streams(.disableNetwork) == [])
+    #expect(engine.syncProgress.connection == .disabled && engine.syncProgress.pause == .meteredNetwork)
+    #expect(try streams(.setNetworkUse(.any)) == [])
+    #expect(engine.syncProgress.connection == .disabled && engine.syncProgress.pause == nil)
+    #expect(try streams(.setNetworkUse(.unmetered)) == [])
+    #expect(try streams(.enableNetwork) == [])
+    #expect(engine.syncProgress.connection == .offline && engine.syncProgress.pause == .meteredNetwork)
+    #expect(try streams(.setNetworkUse(.any)) == ["open watch"])
+    #expect(engine.syncProgress.pause == nil)
+  }
+
+  @Test func aClientThatStartsOnAMeteredNetworkOpensNothing() throws {
+    var options = SyncEngine.Options()
+    options.networkUse = .unmetered
+    let engine = SyncEngine(engine.local, options)
+    _ = try engine.handle(.networkChanged(metered))
+    let effects = try engine.start() + engine.handle(listen()) + engine.handle(write())
+    #expect(
+      !effects.contains {
+        switch $0 {
+        case .openWatch, .openWrite: true
+        default: false
+        }
+      })
+    #expect(engine.isOffline)
+    #expect(engine.isIdle, "time need not pass for it")
+  }
 }

@@ -151,11 +151,12 @@ final class RemoteClient: FirestoreClient {
 
   func beginTransactions(_ view: LocalView) throws -> any TransactionAttempts {
     let state = try openDriver().inspectNow { engine throws(DocumentStoreError) in
-      (isOnline: engine.isNetworkEnabled, user: engine.local.user)
+      (isOnline: engine.isNetworkEnabled, isPaused: engine.isPausedByMeteredNetwork, user: engine.local.user)
     }
     guard state.isOnline else {
+      let reason = state.isPaused ? "metered" : "disabled"
       throw FirestoreErrors.make(
-        .unavailable, "A transaction needs the remote, and the network is disabled.")
+        .unavailable, "A transaction needs the remote, and the network is \(reason).")
     }
     return RemoteTransactionAttempts(
       remote: choice.remote, user: state.user, timeLimit: choice.timeLimit, requests: requests,

@@ -36,6 +36,18 @@ extension Firestore {
     try await client().send(.disableNetwork)
   }
 
+  /// Sets the networks over which the database syncs from now on, and calls `completion`. With `.unmetered`,
+  /// the database pauses while the network is metered, and `syncProgress` says so. It connects when neither
+  /// this pause nor `disableNetwork()` keeps it from it. Without a remote, only calls `completion`.
+  public func setNetworkUse(_ use: FirestoreNetworkUse, completion: (((any Error)?) -> Void)? = nil) {
+    send(.setNetworkUse(NetworkUse(use)), completion)
+  }
+
+  /// Sets the networks over which the database syncs from now on. Without a remote, has no effect.
+  nonisolated(nonsending) public func setNetworkUse(_ use: FirestoreNetworkUse) async throws {
+    try await client().send(.setNetworkUse(NetworkUse(use)))
+  }
+
   private func send(_ event: SyncEvent, _ completion: (((any Error)?) -> Void)?) {
     client().send(event, callbackQueue.passingError(to: completion))
   }

@@ -25,6 +25,15 @@ public enum FirestoreAcknowledgement: Hashable, Sendable {
   case local
 }
 
+/// The networks over which a database syncs.
+public enum FirestoreNetworkUse: Hashable, Sendable {
+  /// The database syncs over any network.
+  case any
+  /// The database pauses while the network is metered, as if `disableNetwork()` had been called. A network is
+  /// metered if the system or the `networkMonitor` says so.
+  case unmetered
+}
+
 /// Settings of a database, equal by value. Any thread may read and change them.
 ///
 /// ```swift
@@ -53,6 +62,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var conflicts: (any ConflictPolicy)?
     var remoteTimeLimit: Double = 60
     var networkMonitor: NetworkMonitorChoice?
+    var networkUse = FirestoreNetworkUse.any
     var instruments: InstrumentsChoice?
     var memoryBudget: Int?
     var refreshInterval = StoreFollower.secondsDefault
@@ -69,7 +79,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
         && left.cacheBudgets == right.cacheBudgets && left.conflicts === right.conflicts
         && left.remoteTimeLimit == right.remoteTimeLimit && left.networkMonitor === right.networkMonitor
-        && left.instruments === right.instruments
+        && left.networkUse == right.networkUse && left.instruments === right.instruments
         && left.refreshInterval == right.refreshInterval && left.memoryBudget == right.memoryBudget
         && left.environment === right.environment
     }
@@ -196,6 +206,18 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
   public var refreshInterval: Double {
     get { values.refreshInterval }
     set { guarded.withLock { $0.refreshInterval = newValue > 0.001 ? min(newValue, 86_400) : 0.001 } }
+  }
+
+  /// The networks over which the database syncs, until `setNetworkUse(_:)` changes it. If several instances
+  /// share a store, the setting of the first instance that uses the store applies.
+  ///
+  /// ```swift
+  /// let settings = FirestoreSettings()
+  /// settings.networkUse = .unmetered
+  /// ```
+  public var networkUse: FirestoreNetworkUse {
+    get { values.networkUse }
+    set { guarded.withLock { $0.networkUse = newValue } }
   }
 
   /// The monitor of the device's network, in place of the one of the remote. A `FirestoreRemote` has the
@@ -330,6 +352,16 @@ final class InstrumentsChoice: Sendable {
   init(_ instruments: any Instruments) { self.instruments = instruments }
 }
 
+extension NetworkUse {
+  init(_ use: FirestoreNetworkUse) {
+    self =
+      switch use {
+      case .any: .any
+      case .unmetered: .unmetered
+      }
+  }
+}
+
 extension FirestoreSettings.Values {
   /// Where the authority is; nil if there is a remote, or if the database is embedded in the program.
   var remoteHost: RemoteHost? {
@@ -345,6 +377,7 @@ extension FirestoreSettings.Values {
     options.resolver = conflicts?.resolver(for: firestore)
     options.silenceInterval = Int64(remoteTimeLimit * 1_000_000) / 12
     options.networkMonitor = networkMonitor?.monitor
+    options.networkUse = NetworkUse(networkUse)
     if cache != .memoryEager {
       options.cacheBytesMax = UInt64(exactly: cache.size)
       for (path, bytes) in cacheBudgets {

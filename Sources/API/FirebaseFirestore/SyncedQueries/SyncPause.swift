@@ -9,4 +9,6 @@ public enum SyncPause: String, Hashable, Sendable, Codable {
   /// The disk is full, so a change of the remote could not be stored. The database tries again after a
   /// second, and then less and less often. The pause ends when a change of the remote is stored.
   case diskFull
+  /// The network is metered, and the database uses unmetered ones only. See `FirestoreSettings.networkUse`.
+  case meteredNetwork
 }

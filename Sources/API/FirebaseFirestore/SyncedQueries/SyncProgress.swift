@@ -25,7 +25,7 @@ public struct SyncProgress: Hashable, Sendable {
     case connecting
     /// The remote answers.
     case connected
-    /// The remote could not be reached. The database tries again.
+    /// The remote could not be reached, and the database tries again. Or the database is paused.
     case offline
     /// `disableNetwork()` was called.
     case disabled
@@ -165,6 +165,7 @@ extension SyncProgress {
       switch progress.pause {
       case nil: nil
       case .diskFull: .diskFull
+      case .meteredNetwork: .meteredNetwork
       }
     error = progress.error.map { FirestoreErrors.translate(.remote($0)) as NSError }
     syncedUpTo = Date(progress.version)

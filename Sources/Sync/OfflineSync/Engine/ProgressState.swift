@@ -18,6 +18,7 @@ package struct SyncProgressState: Equatable, Sendable {
   /// The reasons why a client takes no changes from its remote, although the remote could be reached.
   package enum Pause: Sendable, Hashable {
     case diskFull
+    case meteredNetwork
   }
 
   package var connection: Connection

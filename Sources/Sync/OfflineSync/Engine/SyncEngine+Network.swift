@@ -1,6 +1,8 @@
 // The network: whether the client uses it, and what happens when it changes.
 //
-//   1. the app disables the network: the streams are closed, and listeners receive cached snapshots
+//   1. the app disables the network, or the network is metered and the app wants none of that kind: the
+//      streams are closed, and listeners receive cached snapshots. Both have to end before the client
+//      continues
 //   2. the device's path to the network changes: the streams are closed and opened again without a delay, and
 //      their backoffs start from the beginning
 //   3. the device loses its network: listeners receive cached snapshots. The streams are opened again as in
@@ -13,17 +15,26 @@ internal import DocumentStore
 struct NetworkSide {
   /// Whether the app has not disabled the network.
   var isEnabled = true
+  var use = NetworkUse.any
   /// The status of the device's network; nil if no monitor has reported one.
   var status: NetworkStatus?
+
+  /// Whether the client pauses because the network is metered.
+  var isPaused: Bool { use == .unmetered && status?.path?.cost == .metered }
 }
 
 extension SyncEngine {
   /// Whether the client uses the network.
-  package var isNetworkEnabled: Bool { network.isEnabled }
+  package var isNetworkEnabled: Bool { network.isEnabled && !network.isPaused }
+
+  /// Whether the client pauses because the network is metered. The app may have disabled it, too.
+  package var isPausedByMeteredNetwork: Bool { network.isPaused }
 
   func disableNetwork() throws(DocumentStoreError) { try changeNetwork { $0.isEnabled = false } }
 
   func enableNetwork() throws(DocumentStoreError) { try changeNetwork { $0.isEnabled = true } }
+
+  func setNetworkUse(_ use: NetworkUse) throws(DocumentStoreError) { try changeNetwork { $0.use = use } }
 
   private func changeNetwork(_ change: (inout NetworkSide) -> Void) throws(DocumentStoreError) {
     let wasEnabled = isNetworkEnabled
@@ -37,12 +48,12 @@ extension SyncEngine {
 
   func networkChanged(_ status: NetworkStatus) throws(DocumentStoreError) {
     let previous = network.status
-    network.status = status
+    let wasEnabled = isNetworkEnabled
     // The first report says on which path the client already is.
     let isOther = previous.map { $0.path?.name != status.path?.name } ?? (status == .unavailable)
-    guard isOther else { return }
-    effects.append(.renewConnections)
-    guard isNetworkEnabled else { return }
+    if isOther { effects.append(.renewConnections) }
+    try changeNetwork { $0.status = status }
+    guard isOther, wasEnabled, isNetworkEnabled else { return }
     stopStreams()
     online.set(.unknown)
     try startStreams()

@@ -7,7 +7,7 @@ extension SyncEngine {
   package var syncProgress: SyncProgressState {
     let queries = queryProgress
     return SyncProgressState(
-      connection: connection, pause: isPausedByFullDisk ? .diskFull : nil, error: loading.error,
+      connection: connection, pause: pause, error: loading.error,
       version: queries.map(\.version).min() ?? .none,
       pendingCount: local.queue.count, oldest: local.queue.first?.time, queries: queries)
   }
@@ -18,8 +18,15 @@ extension SyncEngine {
     return loading.isMinor
   }
 
+  /// A full disk comes first, because only the user can end it.
+  private var pause: SyncProgressState.Pause? {
+    if isPausedByFullDisk { return .diskFull }
+    return isPausedByMeteredNetwork ? .meteredNetwork : nil
+  }
+
   private var connection: SyncProgressState.Connection {
-    if !isNetworkEnabled { return .disabled }
+    if !network.isEnabled { return .disabled }
+    if !isNetworkEnabled { return .offline }
     if watching.phase == .open && online.state == .online || writing.isHandshakeComplete { return .connected }
     if online.state == .offline { return .offline }
     if watching.phase.isStarted { return .connecting }

@@ -33,6 +33,7 @@ package final class SyncEngine {
     package var silenceInterval: Int64 = 5_000_000
     /// The monitor of the device's network. Without one, the remote's monitor is used, if it has any.
     package var networkMonitor: (any NetworkMonitor)?
+    package var networkUse = NetworkUse.any
 
     package init() {}
   }
@@ -76,6 +77,7 @@ package final class SyncEngine {
     self.local = local
     self.options = options
     local.resolver = options.resolver
+    network.use = options.networkUse
     watching = WatchSide(backoff: Backoff(seed: options.seed))
     writing = WriteSide(backoff: Backoff(seed: ~options.seed))
     storage = StorageSide(backoff: Backoff(seed: options.seed &+ 1))
@@ -161,6 +163,7 @@ package final class SyncEngine {
     case .enableNetwork: try enableNetwork()
     case .disableNetwork: try disableNetwork()
     case .networkChanged(let status): try networkChanged(status)
+    case .setNetworkUse(let use): try setNetworkUse(use)
     case .collect(let threshold, let percentile): try collect(threshold, percentile: percentile)
     case .load(let bundle): try emit(try local.load(bundle), nil)
     case .watchOpened: try watchOpened()

@@ -42,6 +42,7 @@ package enum SyncEvent: Sendable {
   case enableNetwork
   case disableNetwork
   case networkChanged(NetworkStatus)
+  case setNetworkUse(NetworkUse)
   case collect(threshold: UInt64, percentile: Int)
   case load(BundleContents)
 
@@ -68,8 +69,9 @@ extension SyncEvent {
       .load:
       true
     case .listen, .unlisten, .listenToSync, .unlistenToSync, .write, .waitForPendingWrites, .enableNetwork,
-      .disableNetwork, .networkChanged, .watchOpened, .watchChanged, .watchClosed, .writeOpened,
-      .registered, .handshakeComplete, .writeAnswered, .writeClosed, .writeOvertaken, .lookedUp, .timer:
+      .disableNetwork, .networkChanged, .setNetworkUse, .watchOpened, .watchChanged, .watchClosed,
+      .writeOpened, .registered, .handshakeComplete, .writeAnswered, .writeClosed, .writeOvertaken, .lookedUp,
+      .timer:
       false
     }
   }
