@@ -12,15 +12,22 @@ import Testing
   /// The caller's end of a stream.
   private final class Client {
     let service: TestService
-    let queue = ManualQueue()
-    let events = ServiceEvents()
+    let queue: ManualQueue
+    let events: ServiceEvents
     private(set) var call: ServiceCall?
     private(set) var token: [UInt8] = []
     private var seen = 0
 
-    init(_ service: TestService) {
+    convenience init(_ service: TestService) {
+      let queue = ManualQueue()
+      self.init(service, queue, queue.service, ServiceEvents())
+    }
+
+    init(_ service: TestService, _ queue: ManualQueue, _ calls: ServiceQueue, _ events: ServiceEvents) {
       self.service = service
-      call = service.begin("Listen", on: queue.service, events)
+      self.queue = queue
+      self.events = events
+      call = service.begin("Listen", on: calls, events)
     }
 
     func send(_ change: Wire.ListenRequest.TargetChange?, database: String = TestService.database) throws {
@@ -263,6 +270,23 @@ import Testing
     try client.watch(4)
     client.call?.finish()
     #expect(try client.messages().isEmpty)
+  }
+
+  /// An event loop must not wait for a delivery of the session.
+  @Test func aCancelledStreamClosesItsSessionAside() throws {
+    let service = try TestService()
+    let aside = ManualQueue()
+    let (queue, events) = (ManualQueue(), ServiceEvents())
+    var calls = queue.service
+    calls.runAside = { aside.service.add($0) }
+    let client = Client(service, queue, calls, events)
+    try client.watch(2)
+    #expect(try client.messages().isEmpty == false && aside.isEmpty)
+    client.call?.cancel()
+    #expect(aside.count == 1)
+    aside.run()
+    try service.set(["rooms/a": 1])
+    #expect(try client.messages().isEmpty && queue.isEmpty)
   }
 
   @Test func aStreamThatIsCancelledWhileItOpensHasNoSession() throws {
