@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func longWorkLeavesThreadsForShortWork() {
-    let pool = ThreadPool(threadsMax: 8)
+    let pool = ThreadPool(threadsMax: 8, longRunningMax: 4)
     let (isOpen, running, done) = (Locked(false), Locked(0), Locked(0))
     for owner in 0..<6 as Range<UInt64> {
       pool.run(

@@ -2,6 +2,7 @@
 
 internal import ByteStore
 internal import CSockets
+internal import Libc
 
 /// A pool whose threads start when there is work, and end when they have been idle.
 ///
@@ -17,6 +18,7 @@ package final class ThreadPool: BlockPool {
     var idleCount = 0
     var postedBytes = 0
     var longRunning = 0
+    let longRunningMax: Int
 
     var takesLong: Bool { longRunning < longRunningMax }
     /// Blocks for which a thread may be started.
@@ -37,14 +39,20 @@ package final class ThreadPool: BlockPool {
   }
 
   private static let postedBytesMax = 512 * 1024
-  private static let longRunningMax = 4
   private static let idleNanoseconds: UInt64 = 10_000_000_000
 
   private let threadsMax: Int
-  private let state = Locked(State())
+  private let state: Locked<State>
   private let added = Signal()
 
-  package init(threadsMax: Int = 16) { self.threadsMax = threadsMax }
+  /// Creates a pool that runs at most `longRunningMax` long blocks at a time. By default, their number follows
+  /// that of the processors, and leaves a quarter of the threads to short blocks.
+  package init(threadsMax: Int = 16, longRunningMax: Int? = nil) {
+    self.threadsMax = threadsMax
+    let processors = max(4, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    state = Locked(
+      State(longRunningMax: longRunningMax ?? max(1, min(processors, threadsMax * 3 / 4))))
+  }
 
   package func run(_ block: @escaping @Sendable () -> Void) { run(block, of: 0, isLong: false) }
 
