@@ -54,6 +54,18 @@ import Testing
     #expect(remote as? FirestoreRemote === chosen)
   }
 
+  @Test func settingsWithTheSameRemoteAreEqual() {
+    let remote = FirestoreRemote(FirestoreRemoteOptions(project: "other"))
+    func settings(_ remote: any Remote) -> FirestoreSettings {
+      let settings = FirestoreSettings()
+      settings.remote = remote
+      return settings
+    }
+    #expect(settings(remote) == settings(remote))
+    #expect(settings(remote) != settings(FirestoreRemote(FirestoreRemoteOptions(project: "other"))))
+    #expect(settings(remote) != FirestoreSettings())
+  }
+
   /// The closure gets the user that the app has signed in, also for the first request.
   @Test func theUserOfTheAppReachesTheCredentials() async throws {
     let app = Self.app()

@@ -75,13 +75,18 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     static func == (left: Self, right: Self) -> Bool {
       left.host == right.host && left.isSSLEnabled == right.isSSLEnabled
         && isSame(left.dispatchQueue, right.dispatchQueue) && left.cache == right.cache
-        && left.durability == right.durability && left.remote === right.remote
+        && left.durability == right.durability && isSame(left.remote, right.remote)
         && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
         && left.cacheBudgets == right.cacheBudgets && left.conflicts === right.conflicts
         && left.remoteTimeLimit == right.remoteTimeLimit && left.networkMonitor === right.networkMonitor
         && left.networkUse == right.networkUse && left.instruments === right.instruments
         && left.refreshInterval == right.refreshInterval && left.memoryBudget == right.memoryBudget
         && left.environment === right.environment
+    }
+
+    private static func isSame(_ left: RemoteChoice?, _ right: RemoteChoice?) -> Bool {
+      guard let left, let right else { return left === right }
+      return left === right || left.remote as AnyObject === right.remote as AnyObject
     }
 
     /// Compares labels too, because on Linux `DispatchQueue.main` is a new object each time.
@@ -331,7 +336,7 @@ protocol ConflictPolicy: AnyObject, Sendable {
   func resolver(for firestore: Firestore) -> ConflictResolver
 }
 
-/// The remote in the settings. Two of them are equal only if they are the same object.
+/// The remote in the settings. Two of them are equal if they have the same object.
 final class RemoteChoice: Sendable {
   let remote: any Remote
 
