@@ -46,7 +46,8 @@
 // | CPortableLZ4           |                                                               |                           |
 // | CLZ4                   |                                                               |                           |
 //
-// Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit, Combine, OSLog, Network, always under `canImport`.
+// Apple is what only Apple's systems have: SwiftUI, UIKit, AppKit, Combine, OSLog and Network, always under
+// `canImport`.
 
 import PackageDescription
 

@@ -22,7 +22,7 @@ import Testing
     try database.put("rooms/a", 1)
   }
 
-  /// What an app sees of a database.
+  /// The results that an app sees of a database.
   private final class Screen: @unchecked Sendable {
     // The conformance is unchecked, because a simulation runs on one thread.
     var progress: [SyncProgress] = []

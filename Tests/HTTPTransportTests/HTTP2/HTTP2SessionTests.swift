@@ -152,7 +152,8 @@ import Testing
       }
       session.receive(writer.bytes, endsTurn: false)
     }
-    #expect(session.error?.refusal == .streams)
+    #expect(session.error?.refusal == .streams && session.recorder.records.isEmpty)
+    session.turn()
     #expect(session.recorder.records.count == 100 && stream < 3000)
   }
 

@@ -64,7 +64,7 @@ import Testing
   }
 
   /// The time without the monitor, for comparison: most of a minute.
-  @Test func withoutAReportTheBackoffGoesOn() throws {
+  @Test func withoutAReportTheBackoffEndsByItself() throws {
     let client = try client()
     let seen = listen(client)
     world.remote.setReachable(false)

@@ -55,10 +55,10 @@ extension Firestore {
     try await client().send(.discardWrites(of: userID))
   }
 
-  /// Removes the pending writes that an export contains, like `cancelPendingWrite(_:)`, and returns the number
-  /// of batches. Writes that were issued after the export stay in the outbox. A later write that depends on a
-  /// removed one is rejected. The removed writes can be imported again. Without a remote, the call has no
-  /// effect. Throws `invalidArgument` if the data is not an export.
+  /// Removes the pending writes that an export contains, like `cancelPendingWrite(_:)`, and returns the
+  /// number of batches. Writes that were issued after the export stay in the outbox. A later write that
+  /// depends on a removed one is rejected. The removed writes can be imported again. Without a remote, the
+  /// call has no effect. Throws `invalidArgument` if the data is not an export.
   @discardableResult
   nonisolated(nonsending) public func discardPendingWrites(in export: Data) async throws -> Int {
     let exported = try PendingWritesFile.read(export)
@@ -69,8 +69,8 @@ extension Firestore {
   }
 
   /// Returns the pending writes of a user as JSON, for `importPendingWrites(_:)` of this or another database.
-  /// The writes stay in the outbox. Call `discardPendingWrites(in:)` when the data is stored. The data has the
-  /// contents of the writes, which are not encrypted. Throws `failedPrecondition` without a remote.
+  /// The writes stay in the outbox. Call `discardPendingWrites(in:)` when the data is stored. The data has
+  /// the contents of the writes, which are not encrypted. Throws `failedPrecondition` without a remote.
   ///
   /// ```swift
   /// func signOut(_ user: String, of firestore: Firestore, saving file: URL) async throws {

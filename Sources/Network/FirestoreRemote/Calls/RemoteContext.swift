@@ -33,14 +33,10 @@ package struct RemoteContext: Sendable {
   /// around the message.
   static let messageBytesMax = WireLimits.standard.bytesMax - 1024
 
-  /// The size of a message of the server: 64 MiB. A document of 1 MiB that consists of booleans has 24 MiB in
-  /// JSON.
-  static let receivedBytesMax = 64 << 20
-
   /// The limits for messages of the server, whose documents need not follow the rules of writes.
   static let limits: WireLimits = {
     var limits = WireLimits()
-    limits.bytesMax = receivedBytesMax
+    limits.bytesMax = ChannelSettings.receivedBytesMax
     limits.documents = DocumentReading(.received)
     return limits
   }()

@@ -23,9 +23,13 @@ package struct ChannelSettings: Sendable {
   package var messageBytesMax = 512 * 1024
   /// The length of a piece of the back channel in UTF-16 code units, and in bytes: a message, and the form
   /// around it.
-  package var pieceLengthMax = RemoteContext.receivedBytesMax + 64 * 1024
+  package var pieceLengthMax = receivedBytesMax + 64 * 1024
 
   package init() {}
+
+  /// The size of a message of the server: 64 MiB. A document of 1 MiB that consists of booleans has 24 MiB in
+  /// JSON.
+  static let receivedBytesMax = 64 << 20
 
   /// Times of keep-alives that the client believes.
   static let keepAlives: ClosedRange<Int64> = 1_000_000...600_000_000

@@ -4,7 +4,8 @@
 //   message   = length:4 type:2 flags:2 sequence:4 port:4 content
 //   link      = family:1 pad:1 device:2 index:4 flags:4 change:4 attribute*
 //   address   = family:1 prefix:1 flags:1 scope:1 index:4 attribute*
-//   route     = family:1 destination:1 source:1 service:1 table:1 protocol:1 scope:1 type:1 flags:4 attribute*
+//   route     = family:1 destination:1 source:1 service:1 table:1 protocol:1 scope:1 type:1 flags:4
+//               attribute*
 //   attribute = length:2 type:2 value          each attribute begins at a multiple of 4 bytes
 //
 // Numbers have the byte order of the machine. A length includes its own header. A message or an attribute

@@ -1,4 +1,5 @@
-// The network of Linux: a socket on which the kernel reports changes, and lists of links, addresses and routes.
+// The network of Linux: a socket on which the kernel reports changes, and lists of links, addresses and
+// routes.
 
 #if os(Linux) || os(Android)
 internal import ByteStore

@@ -4,8 +4,8 @@
 //   2. the client tells how many documents it has     the documents with later update times, and a filter
 //   3. otherwise                                      everything, after a reset
 //
-// In cases 1 and 2, the number of the client's documents is compared with the numbers that are possible in the
-// state of its token:
+// In cases 1 and 2, the number of the client's documents is compared with the numbers that are possible in
+// the state of its token:
 //
 //   the only possible number        no filter
 //   one of several, in case 1       a filter with a count, which a client in that state finds to be right
@@ -46,7 +46,8 @@ struct Resumption {
       for document in present where SnapshotVersion(document.updateTime) > mark.time {
         documents.append((document.path, RemoteDocument(document), true))
       }
-      let isComplete = Self.staysComplete(target, present, changed: documents.count, since: mark, expected)
+      let isComplete = Self.staysComplete(
+        target, present, changed: documents.count, since: mark, expected: expected)
       filter = isComplete ? .none : .names
     }
     documents.sort { left, right in
@@ -106,10 +107,10 @@ struct Resumption {
   /// if unknown.
   private static func staysComplete(
     _ target: WatchedTarget, _ present: [StoredDocument], changed: Int, since mark: BackendMark,
-    _ expected: Int
+    expected: Int
   ) -> Bool {
-    // Without conditions, the older documents were in the target. With conditions, this is only known of those
-    // that have not changed.
+    // Without conditions, the older documents were in the target. With conditions, this is only known of
+    // those that have not changed.
     guard target.isWholeScope else { return expected == present.count - changed }
     return expected == present.count { SnapshotVersion($0.createTime) <= mark.time }
   }

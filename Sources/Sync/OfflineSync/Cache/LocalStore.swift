@@ -80,8 +80,8 @@ package final class LocalStore {
   private var committed: Set<DocumentPath>?
   /// The runs of each user's queue that have pending batches which were exported.
   var exportedRuns: [String?: Set<RunID>] = [:]
-  /// The time up to which batches were issued that may have been imported and forgotten, in microseconds since
-  /// 1970. Nil if none was forgotten.
+  /// The time up to which batches were issued that may have been imported and forgotten, in microseconds
+  /// since 1970. Nil if none was forgotten.
   var forgottenThrough: Int64?
   /// The time for which the numbers of exported and imported batches are kept, in microseconds: a year.
   package var importsLifetime: Int64 = 365 * 86_400_000_000

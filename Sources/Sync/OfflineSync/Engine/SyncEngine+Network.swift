@@ -11,7 +11,7 @@
 
 internal import DocumentStore
 
-/// What the app and the device say about the network.
+/// The network as the app and the device describe it.
 struct NetworkSide {
   /// Whether the app has not disabled the network.
   var isEnabled = true
