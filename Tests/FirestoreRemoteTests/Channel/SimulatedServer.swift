@@ -29,6 +29,9 @@ struct SimulatedServer {
   private var requests: [UInt64: String] = [:]
   private var ids = 0
 
+  /// Ends the process of the server, and starts another one, which does not know the sessions.
+  mutating func restart() { (sessions, requests) = ([:], [:]) }
+
   /// Takes a whole request.
   mutating func take(
     _ request: UInt64, method: String, target: String, body: [UInt8], at now: UInt64

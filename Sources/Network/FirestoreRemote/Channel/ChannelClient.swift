@@ -215,12 +215,14 @@ struct ChannelClient {
   // MARK: The back channel
 
   private mutating func beginBack() {
-    var request = WebRequest("GET", address.back(acknowledged: last, polls: back.polls))
+    let timeLimit = back.polls && back.trial == .connection ? settings.detectionTime / 1000 : nil
+    var request = WebRequest(
+      "GET", address.back(acknowledged: last, polls: back.polls, within: timeLimit))
     // The timers of this session end a back channel earlier.
     request.silenceSeconds = Double(keepAlive) / 1_000_000 * 4 + 10
     back.request = begin(request)
     back.reset(pieceLengthMax: settings.pieceLengthMax)
-    back.watch = wake(after: back.polls || back.streams ? keepAlive : settings.detectionTime)
+    back.watch = wake(after: settings.detectionTime)
   }
 
   private mutating func receiveBack(_ event: WebEvent) {
@@ -230,6 +232,7 @@ struct ChannelClient {
       back.hasNewBytes = true
       back.byteCount += bytes.count
       guard back.answer.status == 200 else { return back.answer.take(event) }
+      endTrial()
       takePieces(bytes)
     case .ended(let failure):
       back.request = nil
@@ -318,23 +321,42 @@ struct ChannelClient {
   /// A part of the time has passed in which the back channel has to bring something.
   private mutating func watchPassed() {
     guard back.request != nil else { return }
-    if !back.polls, !back.streams {
-      guard back.hasNewBytes else {
-        // The server sends the first bytes at once, so something on the way has them.
-        actions.append(.noteBuffering)
-        back.polls = true
-        cancelBack()
-        return backFailed(Self.silence, isImmediate: true)
-      }
-      back.streams = true
-    }
     back.silentPeriods = back.hasNewBytes ? 0 : back.silentPeriods + 1
+    if back.hasNewBytes, !back.polls { back.streams = true }
     back.hasNewBytes = false
-    guard back.silentPeriods < 2 else {
-      cancelBack()
-      return backFailed(Self.silence, isImmediate: true)
+    guard back.silentPeriods >= silentPeriodsMax else {
+      back.watch = wake(after: settings.detectionTime)
+      return
     }
-    back.watch = wake(after: keepAlive)
+    guard back.trial == nil else { return end(Self.silence) }
+    if !back.polls, !back.streams {
+      // The server sends the first bytes at once. If something on the way has them, it lets an answer pass
+      // that ends.
+      back.polls = true
+      back.trial = .polling
+    } else {
+      back.trial = .connection
+    }
+    cancelBack()
+    backFailed(Self.silence, isImmediate: true)
+  }
+
+  /// Takes the first byte after a silence. If only streams are held back, polls are answered at once.
+  /// Otherwise the server may have been silent, and the next request streams again.
+  private mutating func endTrial() {
+    if back.trial == .polling {
+      if back.silentPeriods == 0 { actions.append(.noteBuffering) } else { back.polls = false }
+    }
+    back.trial = nil
+  }
+
+  /// The number of periods without a byte after which the back channel has failed.
+  private var silentPeriodsMax: Int {
+    // A stream brings its first bytes in one period, and a poll with a time limit in two.
+    if !back.polls, !back.streams || back.trial != nil { return 1 }
+    if back.trial == .connection { return 2 }
+    // The server sends something in each time between keep-alives. One more period is for delays.
+    return Int((keepAlive + settings.detectionTime - 1) / settings.detectionTime) + 1
   }
 
   /// The server knows of no back channel, or has sent more than what has arrived. If nothing arrives now, the

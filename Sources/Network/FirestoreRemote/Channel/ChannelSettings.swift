@@ -10,6 +10,7 @@ package struct ChannelSettings: Sendable {
   package var delayMin: Int64 = 500_000
   package var delayMax: Int64 = 4_000_000
   /// The time in which a back channel brings its first bytes, unless something on the way holds them back.
+  /// Silence is measured in these times.
   package var detectionTime: Int64 = 5_000_000
   /// An answer of a back channel is short if it ends within this time.
   package var shortAnswerTime: Int64 = 1_000_000

@@ -39,7 +39,19 @@ struct BackState {
   /// The timer of silence, and whether bytes have come since it was set.
   var watch: UInt64?
   var hasNewBytes = false
+  /// Periods of that timer in a row without a byte.
   var silentPeriods = 0
+  /// The reason for a request that follows one that was silent for too long; nil if a byte has come since. If
+  /// this request is silent, too, the call ends.
+  var trial: Trial?
+
+  enum Trial {
+    /// The connection may be dead.
+    case connection
+    /// Something on the way may hold back answers that do not end.
+    case polling
+  }
+
   /// The timer that ends the back channel if no more bytes come.
   var suspicion: UInt64?
   var bytesWhenSuspected = 0
@@ -49,7 +61,7 @@ struct BackState {
     pieces = PieceReader(lengthMax: pieceLengthMax)
   }
 
-  /// Begins a request. Attempts are counted further.
+  /// Begins a request. Attempts are counted further, and a trial goes on.
   mutating func reset(pieceLengthMax: Int) {
     (answer, pieces) = (WebAnswer(), PieceReader(lengthMax: pieceLengthMax))
     (hasBroughtArrays, hasBroughtMessages, hasNewBytes) = (false, false, false)

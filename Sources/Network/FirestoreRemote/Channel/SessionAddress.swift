@@ -36,9 +36,11 @@ struct SessionAddress {
     target(ids + [("RID", "\(number)"), ("AID", "\(acknowledged)")])
   }
 
-  mutating func back(acknowledged: UInt64, polls: Bool) -> String {
+  /// With a time limit in milliseconds, a poll is answered within it, if only by a keep-alive.
+  mutating func back(acknowledged: UInt64, polls: Bool, within timeLimit: Int64? = nil) -> String {
     target(
-      [("RID", "rpc")] + ids + [("CI", polls ? "1" : "0"), ("AID", "\(acknowledged)"), ("TYPE", "xmlhttp")])
+      [("RID", "rpc")] + ids + [("CI", polls ? "1" : "0")] + (timeLimit.map { [("TO", "\($0)")] } ?? [])
+        + [("AID", "\(acknowledged)"), ("TYPE", "xmlhttp")])
   }
 
   mutating func termination(number: UInt64) -> String {
