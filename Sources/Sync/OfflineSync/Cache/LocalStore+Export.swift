@@ -17,6 +17,9 @@
 package import DocumentStore
 
 extension LocalStore {
+  /// The time for which the numbers of exported and imported batches are kept, in microseconds: a year.
+  private static let importsLifetime: Int64 = 365 * 86_400_000_000
+
   /// The users who have pending writes, in the order of their names.
   package var usersWithPendingWrites: [String?] {
     queues.filter { !$0.value.isEmpty }.keys.sorted { CacheKeys.queueName($0) < CacheKeys.queueName($1) }
@@ -155,7 +158,7 @@ extension LocalStore {
       for run in runs { dropExport(of: run, user, transaction: &transaction) }
     }
     guard let now = try store.snapshot().time else { return }
-    let (end, overflow) = now.microseconds.subtractingReportingOverflow(importsLifetime)
+    let (end, overflow) = now.microseconds.subtractingReportingOverflow(Self.importsLifetime)
     guard !overflow else { return }
     var through = forgottenThrough
     for stored in try store.documents(StructuredQuery(.collection(CacheKeys.answered))) {

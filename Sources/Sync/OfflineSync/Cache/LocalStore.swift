@@ -83,8 +83,6 @@ package final class LocalStore {
   /// The time up to which batches were issued that may have been imported and forgotten, in microseconds
   /// since 1970. Nil if none was forgotten.
   var forgottenThrough: Int64?
-  /// The time for which the numbers of exported and imported batches are kept, in microseconds: a year.
-  package var importsLifetime: Int64 = 365 * 86_400_000_000
   /// The run that new batches belong to.
   private(set) var run: RunID
 
