@@ -3,7 +3,7 @@
 //   1. An interface counts if it is running, is not the loopback interface, and has a usable address.
 //   2. The path goes over the interfaces of the default routes: for each family of addresses, the route with
 //      the lowest metric. Other interfaces, such as those of containers, do not matter then.
-//   3. Without a default route, the path goes over all interfaces that count, as in a network without an exit.
+//   3. Without a default route, the path goes over all interfaces that count. The network has no exit then.
 //   4. Without any of them, there is no network.
 //
 // The name of a path has its interfaces, their addresses and gateways. It has only the network part of an
