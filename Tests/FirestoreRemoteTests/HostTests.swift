@@ -35,6 +35,13 @@ import Testing
   ])
   func aHostOfTheRightFormIsTaken(host: String) throws { try HostName.check(host) }
 
+  @Test func aProjectAloneIsADatabaseOfCloudFirestore() {
+    #expect(FirestoreRemote(project: "shop").documentsName == "projects/shop/databases/(default)/documents")
+    let other = FirestoreRemote(project: "shop", database: "eu")
+    #expect(other.documentsName == "projects/shop/databases/eu/documents")
+    #expect(FirestoreRemoteOptions(project: "shop").host == "firestore.googleapis.com")
+  }
+
   @Test func streamsAtAWrongHostEndWithTheReason() async {
     var options = FirestoreRemoteOptions(project: "shop")
     options.host = "https://shop.example"

@@ -39,6 +39,24 @@ public final class FirestoreRemote: Remote {
       monitor: HostName.isLoopback(options.host) ? nil : SystemNetworkMonitor.shared)
   }
 
+  /// Creates a remote for a project of Cloud Firestore, with the given tokens of its users.
+  ///
+  /// ```swift
+  /// import FirestoreRemote
+  ///
+  /// func remote(_ token: @escaping @Sendable () async throws -> FirestoreToken?) -> FirestoreRemote {
+  ///   FirestoreRemote(project: "shop") { _ in try await token() }
+  /// }
+  /// ```
+  public convenience init(
+    project: String, database: String = "(default)", credentials: FirestoreTokenSource? = nil
+  ) {
+    var options = FirestoreRemoteOptions(project: project)
+    options.database = database
+    options.credentials = credentials
+    self.init(options)
+  }
+
   /// Tokens in whose place there is the error of a host. Each request and each stream begins with its tokens.
   private static func refusal(of host: String) -> (users: TokenFetch?, app: TokenFetch?)? {
     do throws(RemoteError) { try HostName.check(host) } catch {
