@@ -175,6 +175,35 @@ import Testing
     #expect(engine.syncProgress.connection == .idle)
   }
 
+  // MARK: Credentials
+
+  @Test func otherCredentialsEndTheBackoffOfBothStreams() throws {
+    let refused = RemoteError(.unauthenticated)
+    _ = try engine.handle(listen())
+    _ = try engine.handle(write())
+    for _ in 0..<6 {
+      _ = try engine.handle(.watchClosed(refused))
+      _ = try engine.handle(.timer(.watchBackoff))
+      _ = try engine.handle(.writeClosed(refused))
+      _ = try engine.handle(.timer(.writeBackoff))
+    }
+    #expect(try streams(.watchClosed(refused)) == ["wait"])
+    #expect(try streams(.writeClosed(refused)) == ["wait"])
+    #expect(
+      try streams(.credentialsChanged) == ["stop waiting", "open watch", "stop waiting", "open write"])
+    #expect(try streams(.credentialsChanged) == [], "both streams are opening")
+    #expect(try streams(.watchClosed(refused)) == ["open watch"])
+    #expect(try engine.brokenInvariant() == nil)
+  }
+
+  @Test func otherCredentialsOpenNothingWithoutNeed() throws {
+    #expect(try streams(.credentialsChanged) == [])
+    try connect()
+    #expect(try streams(.credentialsChanged) == [])
+    _ = try engine.handle(.disableNetwork)
+    #expect(try streams(.credentialsChanged) == [])
+  }
+
   // MARK: Metered networks
 
   private let metered = NetworkStatus.available(NetworkPath("mobile", .metered))

@@ -1,5 +1,6 @@
 // The tokens of a request, and the streams that depend on them.
 
+internal import ByteStore
 package import OfflineSync
 
 /// The tokens that a request has.
@@ -15,9 +16,9 @@ package struct RequestTokens: Sendable, Equatable {
   }
 }
 
-/// The tokens of users, and those of App Check. It is only accessed on its scheduler.
+/// The tokens of users, and those of App Check. Only `observeAll` is usable outside its scheduler.
 package final class RemoteCredentials: @unchecked Sendable {
-  // The conformance is unchecked, because all work runs on the serial scheduler.
+  // The conformance is unchecked, because all other work runs on the serial scheduler.
   private struct Observer {
     /// The user whose token is observed.
     let user: String?
@@ -28,6 +29,8 @@ package final class RemoteCredentials: @unchecked Sendable {
   private let app: TokenCache
   private var observers: [Int: Observer] = [:]
   private var lastNumber = 0
+  /// The observers of all tokens.
+  private let handlers = Locked((last: 0, all: [Int: @Sendable () -> Void]()))
 
   package init(users: TokenCache, app: TokenCache) {
     self.users = users
@@ -83,11 +86,26 @@ package final class RemoteCredentials: @unchecked Sendable {
 
   package func removeObserver(_ number: Int) { observers[number] = nil }
 
+  /// Calls `handler` after each change, when the observers of the tokens have been called. It is called until
+  /// the returned closure is.
+  package func observeAll(_ handler: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    let number = handlers.withLock { handlers in
+      handlers.last += 1
+      handlers.all[handlers.last] = handler
+      return handlers.last
+    }
+    return { [weak self] in
+      let gone = self?.handlers.withLock { $0.all.removeValue(forKey: number) }
+      withExtendedLifetime(gone) {}
+    }
+  }
+
   private func notify(_ isConcerned: (Observer) -> Bool) {
     // In the order in which they were added. An observer may remove itself or others.
     for (number, observer) in observers.sorted(by: { $0.key < $1.key })
     where isConcerned(observer) && observers[number] != nil {
       observer.changed()
     }
+    for (_, handler) in handlers.withLock({ $0.all }).sorted(by: { $0.key < $1.key }) { handler() }
   }
 }

@@ -93,7 +93,8 @@ public final class FirestoreRemote: Remote {
   // MARK: Credentials
 
   /// Reports that the app has another token of a user. Requests from here on have a token that the closure is
-  /// asked for again, and the streams of the user are opened again.
+  /// asked for again, and the streams of the user are opened again. Clients that wait after a failure connect
+  /// at once.
   public func tokenDidChange(of user: String?) {
     context.scheduler.run { [context] in context.credentials.renewToken(of: user) }
   }
@@ -101,6 +102,10 @@ public final class FirestoreRemote: Remote {
   /// Reports that the app has another token of App Check, like `tokenDidChange(of:)`.
   public func appCheckTokenDidChange() {
     context.scheduler.run { [context] in context.credentials.renewAppToken() }
+  }
+
+  public func observeCredentials(_ handler: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    context.credentials.observeAll(handler)
   }
 
   // MARK: The protocol

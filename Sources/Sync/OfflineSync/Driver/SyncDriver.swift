@@ -58,6 +58,7 @@ package final class SyncDriver: @unchecked Sendable {
   let numbers = ListenerNumbers()
   private let networkMonitor: (any NetworkMonitor)?
   private var stopMonitoring: (@Sendable () -> Void)?
+  private var stopObservingCredentials: (@Sendable () -> Void)?
   private let counts = SyncCounts()
   private var recorder: Recorder { store.recorder }
 
@@ -73,6 +74,7 @@ package final class SyncDriver: @unchecked Sendable {
     networkMonitor = options.networkMonitor ?? remote.networkMonitor
     scheduler.run { [self] in
       startMonitoring()
+      observeCredentials()
       attempt { () throws(DocumentStoreError) in try driver.perform(try engine.start(), perform) }
     }
   }
@@ -80,6 +82,7 @@ package final class SyncDriver: @unchecked Sendable {
   /// A remote keeps a stream open until the client closes it.
   deinit {
     stopMonitoring?()
+    stopObservingCredentials?()
     watchStream?.stream.close()
     writeStream?.stream.close()
   }
@@ -606,6 +609,13 @@ package final class SyncDriver: @unchecked Sendable {
     handle(.networkChanged(status))
   }
 
+  private func observeCredentials() {
+    guard failure == nil else { return }
+    stopObservingCredentials = remote.observeCredentials { [weak self] in
+      self?.scheduler.run { [weak self] in self?.handle(.credentialsChanged) }
+    }
+  }
+
   // MARK: Streams
 
   private func openWatch(_ user: String?) {
@@ -733,6 +743,8 @@ package final class SyncDriver: @unchecked Sendable {
   private func releaseAll() {
     stopMonitoring?()
     stopMonitoring = nil
+    stopObservingCredentials?()
+    stopObservingCredentials = nil
     watchStream?.stream.close()
     writeStream?.stream.close()
     watchStream = nil

@@ -8,6 +8,8 @@
 //   3. the device loses its network: listeners receive cached snapshots. The streams are opened again as in
 //      step 2, and their attempts fail or succeed like any others. A monitor can be wrong about the remote,
 //      so it never keeps the client from trying
+//   4. the credentials change: streams that wait after a failure are opened at once, and the backoffs start
+//      from the beginning
 
 internal import DocumentStore
 
@@ -57,6 +59,21 @@ extension SyncEngine {
     stopStreams()
     online.set(.unknown)
     try startStreams()
+  }
+
+  /// Opens the streams that wait after a failure, because the remote may have refused the credentials of
+  /// before. Open streams are the concern of the remote.
+  func credentialsChanged() throws(DocumentStoreError) {
+    watching.backoff.reset()
+    writing.backoff.reset()
+    if watching.phase == .waiting {
+      effects.append(.stopTimer(.watchBackoff))
+      try watchBackoffEnded()
+    }
+    if writing.phase == .waiting {
+      effects.append(.stopTimer(.writeBackoff))
+      writeBackoffEnded()
+    }
   }
 
   func stopStreams() {

@@ -177,6 +177,7 @@ package final class SyncEngine {
     case .writeClosed(let error): try writeClosed(error)
     case .writeOvertaken: try writeOvertaken()
     case .lookedUp(let id, let result): try lookedUp(id, result)
+    case .credentialsChanged: try credentialsChanged()
     case .timer(let timer): try fire(timer)
     }
   }

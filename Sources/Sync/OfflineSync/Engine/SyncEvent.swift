@@ -57,6 +57,7 @@ package enum SyncEvent: Sendable {
   case writeClosed(RemoteError?)
   case writeOvertaken
   case lookedUp(BatchID, Result<[RemoteDocument], RemoteError>)
+  case credentialsChanged
 
   case timer(SyncTimer)
 }
@@ -71,7 +72,7 @@ extension SyncEvent {
     case .listen, .unlisten, .listenToSync, .unlistenToSync, .write, .waitForPendingWrites, .enableNetwork,
       .disableNetwork, .networkChanged, .setNetworkUse, .watchOpened, .watchChanged, .watchClosed,
       .writeOpened, .registered, .handshakeComplete, .writeAnswered, .writeClosed, .writeOvertaken, .lookedUp,
-      .timer:
+      .credentialsChanged, .timer:
       false
     }
   }

@@ -45,12 +45,18 @@ public protocol Remote: Sendable {
   func aggregate(
     _ aggregates: [Aggregate], over query: StructuredQuery, as user: String?,
     _ answer: @escaping @Sendable (Result<[StoredValue], RemoteError>) -> Void)
+
+  /// Calls `handler` after each change of the credentials, from any thread, until the returned closure is
+  /// called. A client whose streams wait after a failure then opens them at once. Never calls it by default.
+  func observeCredentials(_ handler: @escaping @Sendable () -> Void) -> @Sendable () -> Void
 }
 
 extension Remote {
   public var networkMonitor: (any NetworkMonitor)? { nil }
 
   public func networkDidChange() {}
+
+  public func observeCredentials(_ handler: @escaping @Sendable () -> Void) -> @Sendable () -> Void { {} }
 }
 
 /// A stream that takes targets and delivers changes.

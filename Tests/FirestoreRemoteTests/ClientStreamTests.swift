@@ -1,0 +1,64 @@
+// The streams of a client, over connections of the test.
+
+import ByteStore
+import DocumentStore
+import FirestoreRemote
+import FirestoreWire
+import Harness
+import OfflineSync
+import Testing
+
+@Suite struct ClientStreamTests {
+  private let peer: ScriptedRemote
+  private let client: SyncDriver
+  private let rooms = StructuredQuery(.collection(CollectionPath(unchecked: ["rooms"])))
+
+  init() throws {
+    peer = ScriptedRemote(hasCredentials: true)
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    let store = try DocumentStore.open(
+      "/client", options: options, platform: SimulatedDisk().platform(seed: 1))
+    let local = try LocalStore(store, user: "ann", collector: .lru, client: "client")
+    client = SyncDriver(local, peer.remote, options: SyncEngine.Options(), scheduler: peer.scheduler)
+  }
+
+  /// Begins a listener and a write, and refuses the sign-in until both streams wait for long.
+  private func refuseSignIn() {
+    _ = client.listen(to: rooms, ListenRules()) { _ in }
+    client.write([.set(.init("rooms/a"), StoredMap())], .local) { _ in }
+    peer.play()
+    for _ in 0..<200 {
+      for fetch in peer.tokens.all { fetch.done(.failure(RemoteError(.unauthenticated, "signed out"))) }
+      peer.scheduler.play(for: 1_000_000)
+    }
+    #expect(peer.channels.all.isEmpty)
+  }
+
+  @Test func anotherTokenIsUsedAtOnceByAClientThatWaits() {
+    refuseSignIn()
+    peer.remote.tokenDidChange(of: "ann")
+    peer.play()
+    peer.tokens.give("t1", to: peer.tokens.all.count - 1)
+    peer.play()
+    #expect(peer.channels.all.map(\.method) == ["Listen", "Write"])
+  }
+
+  @Test func anotherTokenOfTheAppIsUsedAtOnceByAClientThatWaits() {
+    refuseSignIn()
+    let count = peer.tokens.all.count
+    peer.remote.appCheckTokenDidChange()
+    peer.play()
+    #expect(peer.tokens.all.count == count + 1)
+  }
+
+  @Test func aStoppedClientHearsOfNoToken() {
+    refuseSignIn()
+    let count = peer.tokens.all.count
+    client.stop()
+    peer.play()
+    peer.remote.tokenDidChange(of: "ann")
+    peer.play()
+    #expect(peer.tokens.all.count == count)
+  }
+}
