@@ -216,6 +216,27 @@ import Testing
     #expect(peer.transport.all.count == 2)
   }
 
+  /// A server of another kind may have answered in its place for a while.
+  @Test func aServerThatRegistersNothingIsAskedAgainAfterTenMinutes() throws {
+    _ = commit()
+    channel.deliver(#"{"streamId": "1", "streamToken": "AQ=="}"#)
+    peer.play()
+    peer.scheduler.play(for: 599_000_000)
+    _ = commit()
+    #expect(peer.channels.all.count == 1)
+    peer.scheduler.play(for: 2_000_000)
+    let answers = commit()
+    #expect(peer.channels.all.count == 2)
+    try register()
+    succeed()
+    #expect(try #require(answers.last).get() == Self.version)
+    peer.scheduler.play(for: 700_000_000)
+    _ = commit()
+    #expect(peer.channels.all.count == 3)
+    try register()
+    #expect(peer.transport.all.count == 2)
+  }
+
   @Test func anotherServerInPlaceOfTheFirstDoesNotGetTheCommitAgain() throws {
     let answers = commit()
     try register()

@@ -82,7 +82,7 @@ final class CommitOnce: @unchecked Sendable {
     case .opened: stream?.handshake([], runs: [runs.registration(of: user)])
     case .registered(let tokens):
       guard runs.take(tokens, of: user) else { return }
-      runs.registers = true
+      runs.noteRegistration()
       isRegistered = true
     case .handshakeComplete: send()
     case .answered(let version, _, _): end(.success(version))
@@ -100,7 +100,7 @@ final class CommitOnce: @unchecked Sendable {
   }
 
   private func sendByREST() {
-    runs.registers = false
+    runs.noteNoRegistration()
     // Another server has taken the place of one that perhaps has applied the batch.
     guard sentCount == 0, let answer else { return end(.failure(.unanswered)) }
     let mutations = write.mutations

@@ -5,7 +5,8 @@
 //     whose answer was lost is therefore sent again.
 //   - A few commits run at a time, and the others wait in their order. Each one has a session of its own, and
 //     a connection would have none left for the other streams.
-//   - It is found out with the first commit whether the server is one of Dugout.
+//   - It is found out with the first commit whether the server is one of Dugout. Another one may have stood
+//     in for it for a while, so a server that registers nothing is asked again after ten minutes.
 
 internal import DocumentStore
 internal import OfflineSync
@@ -24,15 +25,29 @@ final class CommitRuns: @unchecked Sendable {
   /// Commits that run at a time.
   private static let runningMax = 4
 
+  /// The time without another question to a server that registers nothing, in microseconds.
+  private static let retryTime: Int64 = 600_000_000
+
   private let scheduler: any SyncScheduler
   private let queue = "commits-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
   private var runs: [String?: Run] = [:]
-  /// Whether the server registers runs; nil if that is not known yet.
-  var registers: Bool?
+  /// Whether the server registers runs; nil if that is not known.
+  private(set) var registers: Bool?
   private var runningCount = 0
   private var waiting: [CommitOnce] = []
 
   init(_ scheduler: any SyncScheduler) { self.scheduler = scheduler }
+
+  // MARK: The server
+
+  func noteRegistration() { registers = true }
+
+  /// Notes that the server registers nothing.
+  func noteNoRegistration() {
+    guard registers != false else { return }
+    registers = false
+    scheduler.run(after: Self.retryTime) { [weak self] in self?.registers = nil }
+  }
 
   // MARK: The line
 
