@@ -76,6 +76,45 @@ enum TransportKind: CaseIterable {
     withExtendedLifetime(server) {}
   }
 
+  #if !canImport(Darwin)
+  /// In a process of its own, because the environment belongs to all threads.
+  @Test(arguments: ["127.0.0.1", "localhost", "LOCALHOST"]) func noProxyComesBetweenTwoProgramsOfAMachine(
+    host: String
+  ) async {
+    await #expect(processExitsWith: .success) { [host] in
+      // Nothing listens at the proxy.
+      setenv("http_proxy", "http://127.0.0.1:1", 1)
+      setenv("all_proxy", "http://127.0.0.1:1", 1)
+      let server = try RawServer { connection in
+        if connection.request() != nil { connection.write("HTTP/1.1 204 No Content\r\n\r\n") }
+      }
+      let recorder = ExchangeRecorder()
+      let transport = CurlTransport(host: "\(host):\(server.port)", isTLS: false)
+      _ = transport.begin(WebRequest("GET", "/")) { recorder.take($0) }
+      precondition(recorder.waitsForEnd() && recorder.status == 204)
+      withExtendedLifetime(server) {}
+    }
+  }
+
+  /// A name that only looks like an address of this machine.
+  @Test(arguments: ["127.0.0.1.invalid", "localhost.invalid", "xlocalhost"]) func otherHostsHaveTheProxy(
+    host: String
+  ) async {
+    await #expect(processExitsWith: .success) { [host] in
+      let proxy = try RawServer { connection in
+        if connection.request() != nil { connection.write("HTTP/1.1 204 No Content\r\n\r\n") }
+      }
+      setenv("http_proxy", "http://127.0.0.1:\(proxy.port)", 1)
+      unsetenv("no_proxy")
+      let recorder = ExchangeRecorder()
+      let transport = CurlTransport(host: host, isTLS: false)
+      _ = transport.begin(WebRequest("GET", "/")) { recorder.take($0) }
+      precondition(recorder.waitsForEnd() && recorder.status == 204)
+      withExtendedLifetime(proxy) {}
+    }
+  }
+  #endif
+
   @Test(arguments: TransportKind.allCases) func chunksArriveBeforeTheEnd(_ kind: TransportKind) throws {
     let mayContinue = DispatchSemaphore(value: 0)
     let server = try RawServer { connection in

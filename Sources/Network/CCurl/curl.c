@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 // From the stable interface of libcurl 7.68 and later.
 enum {
@@ -27,6 +28,7 @@ enum {
   OPTION_HEADERDATA = 10029,
   OPTION_CUSTOMREQUEST = 10036,
   OPTION_PRIVATE = 10103,
+  OPTION_NOPROXY = 10177,
   OPTION_WRITEFUNCTION = 20011,
   OPTION_READFUNCTION = 20012,
   OPTION_HEADERFUNCTION = 20079,
@@ -166,6 +168,18 @@ static size_t give_body(char *bytes, size_t size, size_t count, void *context) {
   return given;
 }
 
+// Whether the host of an address is this machine, which no proxy can reach.
+static int is_loopback(const char *url) {
+  const char *host = strstr(url, "://");
+  if (host == NULL) { return 0; }
+  host += 3;
+  if (strncmp(host, "[::1]", 5) == 0) { return 1; }
+  size_t length = strcspn(host, ":/?#");
+  if (length == 9 && strncasecmp(host, "localhost", length) == 0) { return 1; }
+  if (length > 10 && strncasecmp(host + length - 10, ".localhost", 10) == 0) { return 1; }
+  return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length;
+}
+
 void *dugout_curl_transfer_create(
     const char *url, const char *method, void *context, dugout_curl_receiver head,
     dugout_curl_receiver body) {
@@ -198,6 +212,8 @@ void *dugout_curl_transfer_create(
   curl.easy_setopt(easy, OPTION_TCP_KEEPALIVE, 1L);
   curl.easy_setopt(easy, OPTION_SUPPRESS_CONNECT_HEADERS, 1L);
   curl.easy_setopt(easy, OPTION_CONNECTTIMEOUT_MS, CONNECT_MILLISECONDS);
+  // The library follows the variables of the environment, such as "http_proxy".
+  if (is_loopback(url)) { curl.easy_setopt(easy, OPTION_NOPROXY, "*"); }
   return transfer;
 }
 

@@ -9,6 +9,7 @@
 //   3. A request whose body was sent is never sent again. Connections are kept and used again, so a request
 //      may meet one that the server has just closed. libcurl repeats it then, unless a part of the body is
 //      gone.
+//   4. Requests go through the proxy that variables of the environment name, except those to this machine.
 //
 // The library keeps no cookies and no answers, and follows no redirects.
 

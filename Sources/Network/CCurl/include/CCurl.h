@@ -28,7 +28,7 @@ void dugout_curl_wake(void *group);
 /// Returns the context of a transfer that has ended, or NULL. `code` becomes 0, or the number of its error.
 void *dugout_curl_next_ended(void *group, int *code);
 
-/// Creates a transfer. Returns NULL without memory.
+/// Creates a transfer. Returns NULL without memory. A host that is this machine is reached without a proxy.
 void *dugout_curl_transfer_create(
     const char *url, const char *method, void *context, dugout_curl_receiver head,
     dugout_curl_receiver body);
