@@ -10,6 +10,7 @@ import Testing
 
 @Suite struct ClientStreamTests {
   private let peer: ScriptedRemote
+  private let instruments = RecordedInstruments()
   private let client: SyncDriver
   private let rooms = StructuredQuery(.collection(CollectionPath(unchecked: ["rooms"])))
 
@@ -17,6 +18,7 @@ import Testing
     peer = ScriptedRemote(hasCredentials: true)
     var options = DocumentStore.Options()
     options.maintenance = .manual
+    options.instruments = instruments
     let store = try DocumentStore.open(
       "/client", options: options, platform: SimulatedDisk().platform(seed: 1))
     let local = try LocalStore(store, user: "ann", collector: .lru, client: "client")
@@ -60,5 +62,30 @@ import Testing
     peer.remote.tokenDidChange(of: "ann")
     peer.play()
     #expect(peer.tokens.all.count == count)
+  }
+
+  /// The streams that were reported as connected.
+  private var connected: [InstrumentEvent.Value?] { instruments.events(.syncConnected).map { $0["stream"] } }
+
+  @Test func aClientIsConnectedWhenTheServerHasAnswered() throws {
+    _ = client.listen(to: rooms, ListenRules()) { _ in }
+    client.write([.set(.init("rooms/a"), StoredMap())], .local) { _ in }
+    peer.play()
+    peer.tokens.give("t1", to: 0)
+    peer.play()
+    peer.channels.all[0].end(RemoteError(.unavailable, "no connection"))
+    peer.channels.all[1].end(RemoteError(.unavailable, "no connection"))
+    peer.scheduler.play(for: 2_000_000)
+    #expect(instruments.events(.syncDisconnected).count == 2)
+    #expect(connected == [])
+    let open = peer.channels.all.filter { !$0.isClosed }
+    let watch = try #require(open.last { $0.method == "Listen" })
+    watch.deliver(#"{"targetChange": {"targetChangeType": "NO_CHANGE"}}"#)
+    watch.deliver(#"{"targetChange": {"targetChangeType": "NO_CHANGE"}}"#)
+    peer.play()
+    #expect(connected == [.text("watch")])
+    try #require(open.last { $0.method == "Write" }).deliver(#"{"streamId": "1", "streamToken": "AQ=="}"#)
+    peer.play()
+    #expect(connected == [.text("watch"), .text("write")])
   }
 }

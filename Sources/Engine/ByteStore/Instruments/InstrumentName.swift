@@ -57,7 +57,7 @@ extension InstrumentName {
   public static let listenerAdded = InstrumentName("listener.added")
   /// A listener was removed. Fields: `listeners`.
   public static let listenerRemoved = InstrumentName("listener.removed")
-  /// A stream to the remote was opened. Fields: `stream`.
+  /// The remote has answered on a new stream. Fields: `stream`.
   public static let syncConnected = InstrumentName("sync.connected")
   /// The remote closed a stream. Fields: `stream`, `error`.
   public static let syncDisconnected = InstrumentName("sync.disconnected")

@@ -33,6 +33,8 @@ package final class SyncDriver: @unchecked Sendable {
   var scheduler: any SyncScheduler { driver.scheduler }
   let engine: SyncEngine
   private var watchStream: (number: Int, stream: any WatchStream)?
+  /// Whether the watch stream has brought a message. A remote may open it before there is a connection.
+  private var isWatchConnected = false
   private var writeStream: (number: Int, stream: any WriteStream)?
   private var listeners: [ListenerID: Handler] = [:]
   /// The listeners that are not reads of a single result.
@@ -624,6 +626,7 @@ package final class SyncDriver: @unchecked Sendable {
       self?.scheduler.run { [weak self] in self?.take(event, number) }
     }
     watchStream = (number, stream)
+    isWatchConnected = false
   }
 
   private func take(_ event: WatchStreamEvent, _ number: Int) {
@@ -631,10 +634,11 @@ package final class SyncDriver: @unchecked Sendable {
     guard watchStream?.number == number else { return }
     switch event {
     case .opened:
-      recordOpening(of: "watch")
       reads.noteMessage()
       handle(.watchOpened)
     case .changed(let change, let version):
+      if !isWatchConnected { recordConnection(of: "watch") }
+      isWatchConnected = true
       reads.noteMessage()
       handle(.watchChanged(change, version))
     case .closed(let error):
@@ -655,11 +659,11 @@ package final class SyncDriver: @unchecked Sendable {
   private func take(_ event: WriteStreamEvent, _ number: Int) {
     guard writeStream?.number == number else { return }
     switch event {
-    case .opened:
-      recordOpening(of: "write")
-      handle(.writeOpened)
+    case .opened: handle(.writeOpened)
     case .registered(let tokens): handle(.registered(tokens))
-    case .handshakeComplete(let token): handle(.handshakeComplete(token: token))
+    case .handshakeComplete(let token):
+      recordConnection(of: "write")
+      handle(.handshakeComplete(token: token))
     case .answered(let version, let results, let token):
       handle(.writeAnswered(version, results, token: token))
     case .overtaken:
@@ -714,7 +718,7 @@ package final class SyncDriver: @unchecked Sendable {
     recorder.measures?.gauge(.listeners, is: lasting.count)
   }
 
-  private func recordOpening(of stream: String) {
+  private func recordConnection(of stream: String) {
     recorder.emit(.syncConnected, .info, fields: [.init("stream", .text(stream))])
   }
 
