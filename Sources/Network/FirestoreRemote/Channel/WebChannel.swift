@@ -1,7 +1,8 @@
 // A call over WebChannel: it performs what its state machine decides.
 //
-// Everything runs on one serial scheduler. Nothing arrives faster than the program takes it: the server keeps
-// a bounded number of arrays, and the client acknowledges an array after the program has returned from it.
+// Everything runs on one serial scheduler. There is no back-pressure: the bytes of an answer wait in memory
+// until the scheduler takes them, and the connection is read meanwhile. The client acknowledges an array
+// after the program has returned from it.
 
 internal import ByteStore
 internal import HTTPClient
