@@ -275,9 +275,9 @@ package final class ClientStore: Sendable {
     writes.submit { [self] in finishing.submit { [self] in acknowledge(body) } }
   }
 
-  ///  Enqueues `body` after the acknowledgements that are still in the acknowledgement queue. If no
-  ///  acknowledgement waits, runs `body` at once, which avoids a thread switch. Must be called on the
-  ///  finishing queue.
+  /// Enqueues `body` after the acknowledgements that are still in the acknowledgement queue. If no
+  /// acknowledgement waits, runs `body` at once, which avoids a thread switch. Must be called on the
+  /// finishing queue.
   private func acknowledge(_ body: @escaping @Sendable () -> Void) {
     guard state.withLock({ $0.waitingAcknowledgements > 0 }) else { return body() }
     enqueueAcknowledgement(body)

@@ -8,7 +8,7 @@
 //    damaged or missing store is therefore not read several times per second.
 //
 // Turns have numbers, and only the turn that was scheduled last does anything. A listener that is added
-// before the check of a turn is counted by it. One that is added after the turn has begun schedules another.
+// before the check of a turn is counted by it. A later one schedules another turn.
 
 import ByteStore
 import Dispatch

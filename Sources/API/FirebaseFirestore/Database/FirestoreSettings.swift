@@ -67,8 +67,8 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     var memoryBudget: Int?
     var refreshInterval = StoreFollower.secondsDefault
     var environment: ClientEnvironment?
-    ///  There are two ways to choose a cache, which must not be mixed. Each flag says whether the app has
-    ///  used one of them.
+    /// There are two ways to choose a cache, which must not be mixed. Each flag says whether the app has used
+    /// one of them.
     var hasCacheSettings = false
     var hasOldCacheSettings = false
 

@@ -29,25 +29,25 @@ public struct RejectedWrite: Hashable, Sendable, Identifiable {
 }
 
 extension Firestore {
-  ///  Calls `listener` on the callback queue with each rejected write of the current user, in the order of
-  ///  the rejections. This includes writes that an earlier run of the program left in the outbox, but not
-  ///  cancelled writes. If the database cannot be used, the listener receives one error without a write, and
-  ///  the listening ends. Without a remote, the listener is never called.
+  /// Calls `listener` on the callback queue with each rejected write of the current user, in the order of the
+  /// rejections. This includes writes that an earlier run of the program left in the outbox, but not
+  /// cancelled writes. If the database cannot be used, the listener receives one error without a write, and
+  /// the listening ends. Without a remote, the listener is never called.
   ///
-  ///  When the listener is called, the rejected write has already been undone, so a read in the callback does
-  ///  not see its effect. The completion of the write runs after the listener, and then the listeners of the
-  ///  documents.
+  /// When the listener is called, the rejected write has already been undone, so a read in the callback does
+  /// not see its effect. The completion of the write runs after the listener, and then the listeners of the
+  /// documents.
   ///
-  ///  A rejection is stored until a listener has returned from its call, also across restarts. A new listener
-  ///  first receives the rejections of its user that no listener has seen, the oldest first. After a power
-  ///  failure, a rejection may be reported a second time. For each user, the newest thousand rejections are
-  ///  kept, and at most 4 MiB of them.
+  /// A rejection is stored until a listener has returned from its call, also across restarts. A new listener
+  /// first receives the rejections of its user that no listener has seen, the oldest first. After a power
+  /// failure, a rejection may be reported a second time. For each user, the newest thousand rejections are
+  /// kept, and at most 4 MiB of them.
   ///
-  ///  ```swift
-  ///  Firestore.firestore().addRejectedWritesListener { rejected, _ in
-  ///    if let rejected { print("\(rejected.write.paths) refused, code \(rejected.error.code)") }
-  ///  }
-  ///  ```
+  /// ```swift
+  /// Firestore.firestore().addRejectedWritesListener { rejected, _ in
+  ///   if let rejected { print("\(rejected.write.paths) refused, code \(rejected.error.code)") }
+  /// }
+  /// ```
   @discardableResult
   public func addRejectedWritesListener(
     _ listener: @escaping (RejectedWrite?, (any Error)?) -> Void

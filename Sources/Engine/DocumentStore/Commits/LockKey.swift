@@ -1,4 +1,4 @@
-// What a transaction locks: documents, and the collections that its queries search.
+// The locks of a transaction: documents, and the collections that its queries search.
 
 /// The keys of locks. A document's lock has the document's key.
 enum LockKey {

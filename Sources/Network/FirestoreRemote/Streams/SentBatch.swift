@@ -47,8 +47,8 @@ struct SentBatch {
     }
   }
 
-  /// Whether a server that knows no guards has refused the batch because of a guard. The same code may be
-  /// that of a write, and the batch then counts as refused.
+  /// Whether a server that knows no guards has refused the batch because of a guard. A refused write may
+  /// have this code, too, and the batch then counts as refused.
   func isOvertaken(_ error: RemoteError) -> Bool {
     func hasCode(_ mutation: Mutation) -> Bool {
       switch mutation.precondition {

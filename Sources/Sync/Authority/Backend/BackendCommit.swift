@@ -38,7 +38,7 @@ package struct CommitClient: Hashable, Sendable {
 }
 
 /// A decision that is a part of a commit: preconditions of further documents, or access rules that read
-/// documents. What it has read holds when the commit is applied.
+/// documents. The documents that it has read are unchanged when the commit is applied.
 package struct BackendCheck: Sendable {
   /// Returns a document as it is at the commit; nil if it does not exist.
   package typealias Read = (DocumentPath) throws(RemoteError) -> StoredDocument?

@@ -75,7 +75,7 @@ public final class LoopbackRemote: Remote, @unchecked Sendable {
 
   public var documentsName: String { Self.name }
 
-  // MARK: What tests decide
+  // MARK: Decisions of tests
 
   /// Sets whether the authority is reachable. While it is not, all connections are broken and new ones fail.
   public func setReachable(_ isReachable: Bool) {

@@ -1,4 +1,4 @@
-// What a client is sent that resumes a target from a token.
+// The answer to a client that resumes a target from a token.
 //
 //   1. the feed has all changes since the token       these changes
 //   2. the client tells how many documents it has     the documents with later update times, and a filter

@@ -144,8 +144,8 @@ package final class AuthorityLife: Sendable {
   enum RegistrationCheck: Equatable {
     /// The run was registered with this store at this time.
     case registered(SnapshotVersion)
-    /// The run was registered after the state to which the store was set back, so that all of its batches
-    /// are lost with the later states.
+    /// The run was registered after the state to which the store was set back. All of its batches are lost
+    /// with the later states.
     case lost
     /// The token is from another database, damaged or forged.
     case unknown

@@ -2,7 +2,7 @@
 //
 //   token := format:u8=2 store:u128 time:i64 mac:16                              little-endian
 //
-// `mac` authenticates the bytes before it, and then the user, the queue and the run, so that a token is of
+// `mac` authenticates the bytes before it, and then the user, the queue and the run. A token is therefore of
 // use for one run alone:
 //
 //   message := format store time user queue run:u64

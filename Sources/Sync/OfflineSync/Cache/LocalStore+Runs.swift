@@ -1,8 +1,8 @@
 // The registrations of the runs that have pending writes.
 //
-// A token is stored before the first batch is sent under it. A client that lost the answer to a batch, and
-// stays away until the remote has forgotten the run, then sends the token with the batch, and the remote does
-// not apply the batch a second time.
+// A token is stored before the first batch is sent under it. A client may lose the answer to a batch, and
+// stay away until the remote has forgotten the run. It then sends the token with the batch, and the remote
+// does not apply the batch a second time.
 
 internal import DocumentStore
 

@@ -255,8 +255,8 @@ package final class SyncDriver: @unchecked Sendable {
     for (_, handler) in queueListeners.sorted(by: { $0.key < $1.key }) { handler(.success(progress)) }
   }
 
-  /// Calls the handler for each rejected write of the current user: first for those that the app has not seen
-  /// yet, also of earlier runs, and then for each new one. `noteSeen` removes a rejection for good.
+  /// Calls the handler for each rejected write of the current user. The first ones are those that the app has
+  /// not seen yet, also of earlier runs. `noteSeen` removes a rejection for good.
   package func listenToRejections(_ handler: @escaping RejectionHandler) -> ListenerID {
     let id = numbers.next()
     enqueue { [self] in
@@ -676,7 +676,7 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  // MARK: What a simulation asks
+  // MARK: Questions of a simulation
 
   /// Whether the client has nothing left to do: no unanswered writes, and all its views are in sync with the
   /// remote. A client whose user has turned the network off has nothing to do either. Called on the

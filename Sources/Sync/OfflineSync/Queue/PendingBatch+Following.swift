@@ -89,7 +89,7 @@ extension PendingBatch {
     return replacing(mutations: mutations)
   }
 
-  // MARK: What lies under it
+  // MARK: The ground
 
   /// Returns the ground of this batch: the version below the pending writes that the batch follows. The
   /// ground is set when the batch is created and updated after answers. Returns nil if an earlier release

@@ -2,7 +2,7 @@
 //
 // A remote that has forgotten a run registers it again, with another token. It then cannot know whether the
 // run's earlier batches were accepted. A batch that may have been sent therefore keeps the token under which
-// it was sent first, and only batches that were never sent get the new one.
+// it was sent first. Only batches that were never sent get the new one.
 //
 // Invariant: the tokens and their last batches ascend in the order of registration.
 

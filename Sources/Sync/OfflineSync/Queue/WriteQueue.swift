@@ -161,7 +161,7 @@ package struct WriteQueue: Sendable {
     return spans
   }
 
-  // MARK: What the user sees
+  // MARK: The user's view
 
   /// Returns the document with all pending writes applied.
   package func local(_ remote: SyncedDocument) -> SyncedDocument {

@@ -1,4 +1,4 @@
-// What an authority's client is told about an error of the authority's store.
+// The code by which a client hears of an error of the authority's store.
 
 package import DocumentStore
 
