@@ -18,9 +18,10 @@ import Testing
   private static let second = OutageWorld.second
 
   /// The listener is told within this time. A server that is only silent could be slow. Its stream ends after
-  /// 45 seconds, or 50 if it is polled, and the client counts as offline 10 seconds later.
+  /// 45 seconds, or 50 if it is polled, and the client counts as offline 10 seconds later. Without a network,
+  /// the next connection may also fail once, after 10 seconds.
   private static func noticeMax(_ kind: OutageNetwork.Condition) -> Int64 {
-    kind == .killed ? 15 * second : 62 * second
+    kind == .killed ? 15 * second : kind == .stopped ? 62 * second : 72 * second
   }
 
   /// The listener is up to date within this time after an outage. The delay before an attempt grows with the

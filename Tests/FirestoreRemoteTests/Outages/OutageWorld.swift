@@ -8,7 +8,7 @@ import FirestoreWire
 import Harness
 import OfflineSync
 
-/// What a listener sees.
+/// A client with a listener, and the last snapshot that it has received.
 final class OutageWorld {
   struct Seen {
     var isFromCache: Bool
