@@ -314,6 +314,19 @@ import Testing
     #expect(script.requests.count == 1)
   }
 
+  @Test func aRefusalOfALongRequestSaysSo() throws {
+    var script = Script()
+    script.open()
+    script.send("{}")
+    script.answer("POST", 413, #"{"error": {"code": 413, "message": "no"}}"#)
+    guard case .closed(let error?)? = script.events.last else {
+      Issue.record("the call is not over")
+      return
+    }
+    #expect(error.code == .unavailable)
+    #expect(error.message.contains("413") && error.message.contains("client_max_body_size"))
+  }
+
   @Test func openingIsTriedTwice() {
     for status in [nil, 503] as [Int?] {
       var script = Script()

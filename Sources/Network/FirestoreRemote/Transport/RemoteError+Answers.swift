@@ -10,11 +10,16 @@ extension RemoteError {
   private static let key = Array(#""error""#.utf8)
   private static let messageCharactersMax = 1000
 
+  private static let tooLong =
+    "The server, or a proxy before it, has refused the length of a request with status 413. Raise the limit "
+    + "of the length of bodies there. Its name in nginx is client_max_body_size."
+
   /// The error of an answer with this status. If the body does not say it, it follows from the status.
   package init(status: Int, body: [UInt8]) {
     self =
       RemoteError(answer: body[...])
       ?? RemoteError(Self.code(ofStatus: status), "The server has answered with status \(status).")
+    if status == 413 { self = RemoteError(code, Self.tooLong) }
   }
 
   /// The error in a body; nil if there is none.
