@@ -314,6 +314,63 @@ import Testing
     #expect(script.requests.count == 1)
   }
 
+  // MARK: Answers without an end
+
+  private static let long = String(repeating: " ", count: 70_000)
+
+  @Test func anEndlessAnswerToAForwardRequestIsCut() {
+    var script = Script()
+    script.open()
+    script.send("{}")
+    let (number, content) = script.last("POST")
+    script.begin("POST", 200, Self.long)
+    #expect(script.cancelled == [number])
+    script.wakeLast()
+    #expect(script.last("POST").number != number)
+    #expect(script.last("POST").content.body == content.body)
+    script.answer("POST", 200, Self.framed("[1,0,0]"))
+    #expect(script.events.isEmpty)
+  }
+
+  @Test func anAnswerThatBeginsAndDoesNotEndIsCutAfterATime() {
+    for opens in [true, false] {
+      var script = Script()
+      if !opens { script.open() }
+      script.send("{}")
+      let number = script.last("POST").number
+      script.begin("POST", opens ? 503 : 200, "<")
+      script.wake(20_000_000)
+      #expect(script.cancelled == [number])
+      #expect(script.events.isEmpty)
+      script.wakeLast()
+      #expect(script.last("POST").number != number)
+      script.answer("POST", 200, Self.framed(opens ? #"[[0,["c","sid"]]]"# : "[1,0,0]"))
+      #expect(script.last("GET").content.method == "GET")
+      #expect(script.events.isEmpty)
+    }
+  }
+
+  @Test func theTimeOfAnAnswerEndsWithIt() {
+    var script = Script()
+    script.open()
+    script.send("{}")
+    script.answer("POST", 200, Self.framed("[1,0,0]"))
+    script.send("{}")
+    script.wake(20_000_000)
+    #expect(script.cancelled == [])
+  }
+
+  @Test func anEndlessPageInPlaceOfABackChannelIsCut() {
+    for status in [403, 503] {
+      var script = Script()
+      script.open()
+      let number = script.last("GET").number
+      script.begin("GET", status, Self.long)
+      #expect(script.cancelled == [number])
+      #expect(script.events.isEmpty == (status == 503))
+    }
+  }
+
   @Test func aRefusalOfALongRequestSaysSo() throws {
     var script = Script()
     script.open()
@@ -429,9 +486,8 @@ import Testing
       script.open()
       script.bring(#"[[1,["noop"]]]"#)
       script.send("{}")
-      let count = script.timers.count
       script.answer("POST", 200, Self.framed(status))
-      #expect(script.timers.count == count + 1)
+      #expect(script.timers.last?.delay == 5_000_000)
       let first = script.last("GET")
       script.wakeLast()
       #expect(script.cancelled == [first.number])

@@ -10,7 +10,7 @@
 //
 // Invariants:
 //   - A session has one forward request and one back channel at most.
-//   - Arrays are taken in order. One that has been here is skipped, and a missing one ends the call.
+//   - Arrays are taken in order. A repeated array is skipped, and a missing one ends the call.
 //   - The program gets one end, and nothing after it.
 
 internal import HTTPClient
@@ -74,13 +74,17 @@ struct ChannelClient {
     case .answer(let request, let event):
       if request == forward.request {
         receiveForward(event)
+        if forward.answer.isTooLong { endForwardAnswer() }
       } else if request == back.request {
         receiveBack(event)
+        if back.answer.isTooLong { endBackAnswer() }
       }
     case .timer(let timer):
       if timer == forward.retry {
         forward.retry = nil
         if phase == .open { sendForward() } else { sendOpening() }
+      } else if timer == forward.limit {
+        endForwardAnswer()
       } else if timer == back.retry {
         back.retry = nil
         beginBack()
@@ -184,14 +188,22 @@ struct ChannelClient {
 
   private mutating func receiveForward(_ event: WebEvent) {
     forward.answer.take(event)
+    if case .head = event { forward.limit = wake(after: settings.answerTime) }
     guard case .ended(let failure) = event else { return }
     let answer = forward.answer
-    (forward.request, forward.answer) = (nil, WebAnswer())
+    (forward.request, forward.answer, forward.limit) = (nil, WebAnswer(), nil)
     guard failure == nil else {
       let error = RemoteError(.unavailable, failure?.message ?? "")
       return phase == .open ? forwardFailed(error) : openingFailed(error)
     }
     if phase == .open { forwardAnswered(answer) } else { opened(answer) }
+  }
+
+  /// Ends an answer that is too long, or that has begun and does not end, and takes it as it is.
+  private mutating func endForwardAnswer() {
+    guard let request = forward.request else { return }
+    actions.append(.cancel(request: request))
+    receiveForward(.ended(nil))
   }
 
   private mutating func forwardAnswered(_ answer: WebAnswer) {
@@ -237,10 +249,7 @@ struct ChannelClient {
     case .ended(let failure):
       back.request = nil
       guard failure == nil else { return backFailed(RemoteError(.unavailable, failure?.message ?? "")) }
-      guard back.answer.status == 200 else {
-        let error = back.answer.sessionError
-        return WebAnswer.isTemporary(back.answer.status) ? backFailed(error) : end(error, isUnknown: true)
-      }
+      guard back.answer.status == 200 else { return backRefused() }
       guard back.hasBroughtArrays, !back.pieces.isWithinPiece else {
         return backFailed(RemoteError(.unavailable, "The server ends its answers before they are complete."))
       }
@@ -248,8 +257,20 @@ struct ChannelClient {
     }
   }
 
-  /// Begins the next back channel. A server or proxy may end each answer at once, so an answer without a
-  /// message that follows another one of its kind within a short time is followed by a delay.
+  private mutating func backRefused() {
+    let error = back.answer.sessionError
+    if WebAnswer.isTemporary(back.answer.status) { backFailed(error) } else { end(error, isUnknown: true) }
+  }
+
+  /// Ends an answer without arrays that is too long, and takes it as it is.
+  private mutating func endBackAnswer() {
+    guard back.request != nil else { return }
+    cancelBack()
+    backRefused()
+  }
+
+  /// Begins the next back channel. A server or proxy may end each answer at once. So there is a delay after
+  /// an answer without a message that follows another one of its kind within a short time.
   private mutating func backAnswered() {
     guard !back.hasBroughtMessages else {
       (back.pause, back.emptyAnswers) = (nil, ChannelAttempts())

@@ -18,6 +18,8 @@ package struct ChannelSettings: Sendable {
   package var keepAlive: Int64 = 30_000_000
   /// Seconds without a byte after which a request that is not a back channel fails.
   package var silenceSeconds: Double = 20
+  /// The time in which such an answer ends after its begin. A proxy may send one without an end.
+  package var answerTime: Int64 = 20_000_000
   /// Messages in one request.
   package var messagesMax = 500
   /// Bytes of these messages, unless there is only one.

@@ -10,6 +10,8 @@ struct ForwardState {
   var request: UInt64?
   var answer = WebAnswer()
   var attempts = ChannelAttempts()
+  /// The timer that ends an answer which has begun.
+  var limit: UInt64?
   /// The timer of the next attempt.
   var retry: UInt64?
 }

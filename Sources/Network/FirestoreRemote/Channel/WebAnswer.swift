@@ -3,16 +3,20 @@
 internal import HTTPClient
 internal import OfflineSync
 
-/// Collects an answer. Bytes beyond the limit are dropped.
+/// Collects an answer. Bytes beyond the limit are dropped, and the answer is then too long.
 struct WebAnswer {
   var status = 0
   private(set) var fields: [String: String] = [:]
   private(set) var body: [UInt8] = []
+  private(set) var isTooLong = false
 
   mutating func take(_ event: WebEvent) {
     switch event {
     case .head(let status, let fields): (self.status, self.fields) = (status, fields)
-    case .bytes(let bytes): body += bytes.prefix(ChannelSettings.answerBytesMax - body.count)
+    case .bytes(let bytes):
+      let rest = ChannelSettings.answerBytesMax - body.count
+      if bytes.count > rest { isTooLong = true }
+      body += bytes.prefix(rest)
     case .ended: break
     }
   }
