@@ -115,5 +115,9 @@ import Testing
     settings.networkMonitor = network
     #expect(settings != same && settings == settings.copy() as? FirestoreSettings)
     #expect(settings.networkMonitor as? ReportedNetworkMonitor === network)
+    same?.networkMonitor = network
+    #expect(settings == same, "the same object, set again")
+    same?.networkMonitor = ReportedNetworkMonitor()
+    #expect(settings != same)
   }
 }

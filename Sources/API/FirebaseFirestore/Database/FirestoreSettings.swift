@@ -78,7 +78,7 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
         && left.durability == right.durability && isSame(left.remote, right.remote)
         && left.remoteAttachment == right.remoteAttachment && left.acknowledgement == right.acknowledgement
         && left.cacheBudgets == right.cacheBudgets && left.conflicts === right.conflicts
-        && left.remoteTimeLimit == right.remoteTimeLimit && left.networkMonitor === right.networkMonitor
+        && left.remoteTimeLimit == right.remoteTimeLimit && isSame(left.networkMonitor, right.networkMonitor)
         && left.networkUse == right.networkUse && left.instruments === right.instruments
         && left.refreshInterval == right.refreshInterval && left.memoryBudget == right.memoryBudget
         && left.environment === right.environment
@@ -87,6 +87,11 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
     private static func isSame(_ left: RemoteChoice?, _ right: RemoteChoice?) -> Bool {
       guard let left, let right else { return left === right }
       return left === right || left.remote as AnyObject === right.remote as AnyObject
+    }
+
+    private static func isSame(_ left: NetworkMonitorChoice?, _ right: NetworkMonitorChoice?) -> Bool {
+      guard let left, let right else { return left === right }
+      return left === right || left.monitor as AnyObject === right.monitor as AnyObject
     }
 
     /// Compares labels too, because on Linux `DispatchQueue.main` is a new object each time.
@@ -343,7 +348,7 @@ final class RemoteChoice: Sendable {
   init(_ remote: any Remote) { self.remote = remote }
 }
 
-/// The network monitor in the settings. Two of them are equal only if they are the same object.
+/// The network monitor in the settings. Two of them are equal if they have the same object.
 final class NetworkMonitorChoice: Sendable {
   let monitor: any NetworkMonitor
 
