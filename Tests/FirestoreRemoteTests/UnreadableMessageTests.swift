@@ -56,7 +56,7 @@ import Testing
     #"{"targetChange": {"readTime": \#(time), "resumeToken": "AQ=="}}"#,
   ]
 
-  @Test func theListenerIsToldOfTheDocumentAndStays() throws {
+  @Test func theListenerGetsTheErrorOfTheDocumentAndStays() throws {
     try deliver(
       Self.added, change("a", "{}"), change("bad", #"{"n": {"bytesValue": "?"}}"#), Self.current[0],
       Self.current[1])

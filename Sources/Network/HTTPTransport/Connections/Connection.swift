@@ -1,8 +1,10 @@
 // A socket and its protocol.
 //
 //   1. The first bytes tell the version of HTTP, unless the TLS handshake has agreed on one.
-//   2. Bytes that arrive go through TLS to the session. Output goes back the same way at the end of each turn.
-//   3. A connection whose bytes take long is costly: it reads fewer at a time, and the loop serves others first.
+//   2. Bytes that arrive go through TLS to the session. Output goes back the same way at the end of each
+//      turn.
+//   3. A connection whose bytes take long is costly. It reads fewer bytes at a time, and the loop serves the
+//      others first.
 //   4. A connection that ends sends its output first. It then reads and drops what the client still sends
 //      for a while, because the system would otherwise discard an answer that the client has not read yet.
 

@@ -45,8 +45,8 @@ package final class ThreadPool: BlockPool {
   private let state: Locked<State>
   private let added = Signal()
 
-  /// Creates a pool that runs at most `longRunningMax` long blocks at a time. By default, their number follows
-  /// that of the processors, and leaves a quarter of the threads to short blocks.
+  /// Creates a pool that runs at most `longRunningMax` long blocks at a time. By default, their number
+  /// follows that of the processors, and leaves a quarter of the threads to short blocks.
   package init(threadsMax: Int = 16, longRunningMax: Int? = nil) {
     self.threadsMax = threadsMax
     let processors = max(4, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
