@@ -54,14 +54,18 @@ import Testing
     #expect(peer.tokens.all.count == count + 1)
   }
 
-  @Test func aStoppedClientHearsOfNoToken() {
-    refuseSignIn()
-    let count = peer.tokens.all.count
-    client.stop()
+  @Test func anObserverIsCalledAtEachChangeUntilItIsRemoved() {
+    let count = Locked(0)
+    let stop = peer.remote.observeCredentials { count.withLock { $0 += 1 } }
+    peer.remote.tokenDidChange(of: "bob")
+    peer.remote.appCheckTokenDidChange()
     peer.play()
-    peer.remote.tokenDidChange(of: "ann")
+    #expect(count.withLock { $0 } == 2)
+    stop()
+    stop()
+    peer.remote.tokenDidChange(of: "bob")
     peer.play()
-    #expect(peer.tokens.all.count == count)
+    #expect(count.withLock { $0 } == 2)
   }
 
   /// The streams that were reported as connected.
