@@ -123,4 +123,39 @@ import Testing
     #expect(said == "FIROptions.projectID must be set to a valid project ID.")
   }
 
+  /// The writes of one database would otherwise go to another one.
+  @Test func aRemoteOfAnotherDatabaseIsRefused() async {
+    let result = await #expect(processExitsWith: .exitCode(42), observing: [\.standardErrorContent]) {
+      ProgrammerError.hook = { message in
+        try? FileHandle.standardError.write(contentsOf: Data(message.utf8))
+        exit(42)
+      }
+      let firestore = Firestore.firestore(app: Self.app(), database: "b")
+      let settings = FirestoreSettings()
+      settings.cacheSettings = MemoryCacheSettings()
+      settings.remote = FirestoreRemote(FirestoreRemoteOptions(project: "shop"))
+      firestore.settings = settings
+      _ = try await firestore.document("a/b").getDocument()
+    }
+    let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(
+      said
+        == "The remote of this Firestore instance syncs with the database '(default)', and the instance is "
+        + "of the database 'b'. Set FirestoreRemoteOptions.database to the latter.")
+  }
+
+  @Test func aRemoteOfTheSameDatabaseIsTaken() async throws {
+    var options = FirestoreRemoteOptions(project: "shop")
+    options.database = "b"
+    options.host = "127.0.0.1:1"
+    options.isSSLEnabled = false
+    let firestore = Firestore.firestore(app: Self.app(), database: "b")
+    let settings = FirestoreSettings()
+    settings.cacheSettings = MemoryCacheSettings()
+    settings.remote = FirestoreRemote(options)
+    settings.acknowledgement = .local
+    firestore.settings = settings
+    try await firestore.document("a/b").setData(["n": 1])
+    try await firestore.terminate()
+  }
 }

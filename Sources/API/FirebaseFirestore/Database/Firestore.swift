@@ -3,6 +3,7 @@
 private import ByteStore
 import DocumentStore
 public import FirebaseCore
+internal import FirestoreRemote
 public import Foundation
 import OfflineSync
 
@@ -154,6 +155,13 @@ public final class Firestore: NSObject, Sendable {
     guard settings.isSSLEnabled || settings.host != FirestoreSettings.hostDefault else {
       ProgrammerError.trap(
         "You can't set the 'sslEnabled' setting to false unless you also set a non-default 'host'.")
+    }
+    if place == nil, let remote = settings.remote?.remote as? FirestoreRemote,
+      remote.databaseID != databaseID
+    {
+      ProgrammerError.trap(
+        "The remote of this Firestore instance syncs with the database '\(remote.databaseID)', and the "
+          + "instance is of the database '\(databaseID)'. Set FirestoreRemoteOptions.database to the latter.")
     }
     let durability: StoreDurability = settings.durability == .synced ? .synced : .buffered
     let opening = StoreOpening(

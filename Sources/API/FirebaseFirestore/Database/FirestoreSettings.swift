@@ -144,7 +144,8 @@ public final class FirestoreSettings: NSObject, NSCopying, Sendable {
 
   /// The remote that is authoritative for the database, in place of one at `host`. With a remote, the
   /// directory becomes a cache with an outbox. The directory records that it has a remote, and cannot be used
-  /// without a remote afterwards.
+  /// without a remote afterwards. The first use of an instance of an app traps if its
+  /// `FirestoreRemote` is of another database.
   public var remote: (any Remote)? {
     get { values.remote?.remote }
     set { guarded.withLock { $0.remote = newValue.map { RemoteChoice($0) } } }

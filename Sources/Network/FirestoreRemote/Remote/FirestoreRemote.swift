@@ -22,11 +22,15 @@ public import OfflineSync
 /// let remote = FirestoreRemote(options)
 /// ```
 ///
-/// Usable from any thread, and for several databases.
+/// Usable from any thread, and by several `Firestore` instances of its database. Another database needs a
+/// remote of its own.
 public final class FirestoreRemote: Remote {
   private let context: RemoteContext
   private let runs: CommitRuns
   public let networkMonitor: (any NetworkMonitor)?
+
+  /// The id of the database with which this remote syncs.
+  package var databaseID: String { context.database.databaseID }
 
   /// Creates a remote. No connection is made before the first request. If the host of the options cannot be
   /// one, all requests fail with INVALID_ARGUMENT and the reason.
