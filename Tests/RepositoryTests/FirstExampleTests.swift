@@ -43,11 +43,6 @@ import Testing
     let layer = try FileManager.default.contentsOfDirectory(atPath: sources).filter {
       $0.hasPrefix("Ballcap")
     }
-    return [
-      "CDigest", "CPortableLZ4", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
-      "DocumentStore",
-      "ObjectStore", "OfflineSync", "Authority", "ObjectSync", "FirebaseCore",
-      "FirebaseFirestore", "FirebaseStorage", "LayerKit",
-    ] + layer.sorted()
+    return LinkedModules.firebase + ["LayerKit"] + layer.sorted()
   }
 }

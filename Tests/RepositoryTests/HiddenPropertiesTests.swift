@@ -41,10 +41,5 @@ import Testing
   }
 
   /// The modules that a program with `Pring` links.
-  private static let modules = [
-    "CDigest", "CPortableLZ4", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
-    "DocumentStore",
-    "ObjectStore", "OfflineSync", "Authority", "ObjectSync", "FirebaseCore",
-    "FirebaseFirestore", "FirebaseStorage", "LayerKit", "Pring",
-  ]
+  private static let modules = LinkedModules.firebase + ["LayerKit", "Pring"]
 }

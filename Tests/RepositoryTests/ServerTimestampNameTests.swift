@@ -220,10 +220,5 @@ import Testing
   }
 
   /// The modules that a program with `Ballcap` links.
-  private static let modules = [
-    "CDigest", "CPortableLZ4", "CFileSystem", "CSanitizer", "Libc", "ByteStore", "StoreTools",
-    "DocumentStore",
-    "ObjectStore", "OfflineSync", "Authority", "ObjectSync", "FirebaseCore",
-    "FirebaseFirestore", "FirebaseStorage", "BallcapFields", "LayerKit", "Ballcap",
-  ]
+  private static let modules = LinkedModules.firebase + ["BallcapFields", "LayerKit", "Ballcap"]
 }
