@@ -33,6 +33,7 @@ public final class ReportedNetworkMonitor: NetworkMonitor {
 
   private let state: Locked<State>
 
+  /// Creates a monitor that reports this status, or none until the first call of `report(_:)`.
   public init(_ status: NetworkStatus? = nil) { state = Locked(State(status: status)) }
 
   public var status: NetworkStatus? { state.withLock { $0.status } }

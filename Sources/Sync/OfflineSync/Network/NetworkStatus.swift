@@ -20,6 +20,7 @@ public enum NetworkStatus: Hashable, Sendable {
 public struct NetworkPath: Hashable, Sendable {
   /// The cost of a connection.
   public enum Cost: Hashable, Sendable {
+    /// Bytes cost nothing, as in most Wi-Fi networks.
     case unmetered
     /// Each byte counts, as in most mobile networks.
     case metered
@@ -28,8 +29,10 @@ public struct NetworkPath: Hashable, Sendable {
   /// A text that identifies the path, such as "Wi-Fi" or "eth0 192.0.2.7". A client opens its connections
   /// again when the text changes, because connections of another path are lost.
   public var name: String
+  /// The cost of connections by this path.
   public var cost: Cost
 
+  /// Creates a path with the text that identifies it.
   public init(_ name: String, _ cost: Cost = .unmetered) {
     self.name = name
     self.cost = cost
