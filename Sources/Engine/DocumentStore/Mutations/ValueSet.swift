@@ -23,7 +23,13 @@ struct ValueSet {
 }
 
 extension [StoredValue] {
+  /// With fewer values than this, comparing each with all others is faster than sorting the others.
+  private static let scannedMax = 8
+
   func without(_ others: [StoredValue]) -> [StoredValue] {
+    guard count > Self.scannedMax else {
+      return filter { value in !others.contains { ValueOrder.areEqual($0, value) } }
+    }
     let others = ValueSet(others)
     return filter { !others.contains($0) }
   }
