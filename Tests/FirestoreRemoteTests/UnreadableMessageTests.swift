@@ -86,7 +86,7 @@ import Testing
     #expect(peer.channels.all.count == 1, "the delay is about a minute")
     peer.scheduler.play(for: 70_000_000)
     #expect(peer.channels.all.count == 2)
-    // The same message again is followed by another long delay.
+    // If the message comes again, the next delay is long, too.
     try deliver(Self.added, bad)
     peer.scheduler.play(for: 25_000_000)
     #expect(peer.channels.all.count == 2)

@@ -69,6 +69,19 @@ import Testing
     withExtendedLifetime(readers) {}
   }
 
+  @Test func anEndedLoopKeepsNoBlocks() throws {
+    final class Held: Sendable {}
+    let loop = try EventLoop(SystemSockets())
+    loop.runEnd()
+    weak var held: Held?
+    do {
+      let object = Held()
+      held = object
+      loop.execute { [loop] in withExtendedLifetime((loop, object)) {} }
+    }
+    #expect(held == nil)
+  }
+
   @Test func theEndOfALoopRunsAllBlocks() throws {
     let loop = try EventLoop(SystemSockets())
     let count = Locked(0)

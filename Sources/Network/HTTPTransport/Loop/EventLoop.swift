@@ -39,6 +39,8 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
   private struct Mailbox {
     var blocks: [@Sendable () -> Void] = []
     var isStopping = false
+    /// Whether no block will run any more. A block that was kept could keep the loop alive.
+    var hasEnded = false
   }
 
   private static let tickNanoseconds: UInt64 = 1_000_000_000
@@ -80,6 +82,7 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
 
   package func execute(_ block: @escaping @Sendable () -> Void) {
     let wasEmpty = mailbox.withLock { mailbox in
+      guard !mailbox.hasEnded else { return false }
       mailbox.blocks.append(block)
       return mailbox.blocks.count == 1
     }
@@ -195,6 +198,12 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
     for number in receivers.keys.sorted() { receivers[number]?.stop() }
     _ = runBlocks()
     while nextBlock < blocks.count { _ = runBlocks() }
+    let dropped = mailbox.withLock { mailbox in
+      mailbox.hasEnded = true
+      defer { mailbox.blocks = [] }
+      return mailbox.blocks
+    }
+    withExtendedLifetime(dropped) {}
   }
 
   /// Runs blocks in the order in which they were added, and returns whether the loop is stopping.
