@@ -93,8 +93,24 @@ import Testing
       }
     }
     #expect(loop.runTurn())
+    // This one waits behind the rest of the turn.
+    loop.execute { count.withLock { $0 += 1 } }
     loop.runEnd()
-    #expect(count.withLock { $0 } == 3)
+    #expect(count.withLock { $0 } == 4)
+  }
+
+  @Test func anEndedLoopKeepsNoTimers() throws {
+    final class Held: Sendable {}
+    let loop = try EventLoop(SystemSockets())
+    weak var held: Held?
+    do {
+      let object = Held()
+      held = object
+      _ = loop.after(1_000_000_000_000) { [loop] in withExtendedLifetime((loop, object)) {} }
+    }
+    #expect(held != nil)
+    loop.runEnd()
+    #expect(held == nil)
   }
 }
 #endif

@@ -196,14 +196,18 @@ package final class EventLoop: LoopExecutor, @unchecked Sendable {
 
   private func finishTurns() {
     for number in receivers.keys.sorted() { receivers[number]?.stop() }
-    _ = runBlocks()
+    // The rest of the last turn, then the blocks that were added before the end. Those that blocks add now do
+    // not run, because there may be no end of them.
     while nextBlock < blocks.count { _ = runBlocks() }
+    repeat { _ = runBlocks() } while nextBlock < blocks.count
     let dropped = mailbox.withLock { mailbox in
       mailbox.hasEnded = true
       defer { mailbox.blocks = [] }
       return mailbox.blocks
     }
-    withExtendedLifetime(dropped) {}
+    let lateTimers = timers
+    timers = TimerHeap()
+    withExtendedLifetime((dropped, lateTimers)) {}
   }
 
   /// Runs blocks in the order in which they were added, and returns whether the loop is stopping.
