@@ -51,6 +51,26 @@ import Testing
     #expect(client.back(0).status == 400)
   }
 
+  @Test func aServerThatEndsReleasesOpenSessions() throws {
+    weak var handler: FirestoreHandler?
+    do {
+      let peer = try ChannelPeer()
+      handler = peer.server.handler
+      let listening = try ChannelClient(peer, "Listen", [ChannelClient.watch("rooms/a")])
+      let back = listening.back(0)
+      try peer.wait { back.text.contains("NO_CHANGE") || back.text.contains(#""readTime""#) }
+      _ = try ChannelClient(peer, "Write", [ChannelClient.openWrite])
+      #expect(peer.metrics.openChannels.value == 2)
+      peer.server.handler.endSessions()
+      peer.run()
+      #expect(back.isEnded)
+      #expect(peer.metrics.openChannels.value == 0)
+      #expect(peer.metrics.openStreams.value == 0)
+      #expect(peer.metrics.openRequests.value == 0)
+    }
+    #expect(handler == nil)
+  }
+
   @Test func aLostAnswerIsSentAgain() throws {
     let peer = try ChannelPeer()
     put("rooms/a", text: "1", in: peer)

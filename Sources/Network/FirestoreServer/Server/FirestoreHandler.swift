@@ -114,6 +114,9 @@ package final class FirestoreHandler: HTTPHandler {
     journal.note(.warning, "undelivered", with: [("sessions", .integer(UInt64(count)))])
   }
 
+  /// Ends the sessions of WebChannel, which outlive their connections. Called before the loops end.
+  func endSessions() { channels.endAll() }
+
   private func record(_ request: HTTPRequest, _ method: ServerMethod) -> RequestRecord {
     RequestRecord(journal, request.connection, by: .rest, method: method)
   }

@@ -233,7 +233,7 @@ public final class FirestoreServer: Sendable {
       // The transport waits for its threads.
       DispatchQueue.global().async { [handler] in
         handler.waitUntilDelivered(nanoseconds: Self.rest(until: end))
-        transport.drain(nanoseconds: Self.rest(until: end))
+        transport.drain(nanoseconds: Self.rest(until: end)) { handler.endSessions() }
         continuation.resume()
       }
     }

@@ -138,12 +138,13 @@ final class OpenExchange: ChannelExchange {
     }
     let channel = ServedChannel(
       opening, reply.surroundings, record: reply.record, response: reply.response)
+    // A server that ends finds each session of its open streams.
+    reply.surroundings.channels.add(channel)
     guard runner.streams.add(channel) else {
       reply.surroundings.channels.remove(channel)
       runner.journal.metrics.refused(.draining)
       return refuse(CallRunner.draining)
     }
-    reply.surroundings.channels.add(channel)
     state.withLock { $0.channel = channel }
     answer(channel)
     channel.start(opening.form.requests)

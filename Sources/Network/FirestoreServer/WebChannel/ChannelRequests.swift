@@ -13,6 +13,9 @@ struct ChannelRequests: Sendable {
 
   private var runner: CallRunner { surroundings.runner }
 
+  /// Ends all sessions.
+  func endAll() { surroundings.channels.endAll() }
+
   /// Begins a request whose host and origin have been checked.
   func begin(
     _ request: HTTPRequest, _ response: HTTPResponse, method: ServerMethod, origin: String?

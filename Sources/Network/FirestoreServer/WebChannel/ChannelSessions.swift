@@ -69,6 +69,12 @@ final class ChannelSessions: Sendable {
     withExtendedLifetime(removed) {}
   }
 
+  /// Ends all sessions.
+  func endAll() {
+    let channels = state.withLock { Array($0.channels.values) }
+    for channel in channels { channel.abandon() }
+  }
+
   /// The session of a method with an id.
   func find(_ id: ChannelID, _ method: ServerMethod) -> ServedChannel? {
     let channel = state.withLock { $0.channels[id] }

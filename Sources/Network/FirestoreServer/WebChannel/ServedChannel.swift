@@ -99,7 +99,7 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
     }
   }
 
-  /// Ends a session of which the client has not heard.
+  /// Ends the session, of which its client will not learn.
   func abandon() {
     onLoop { $0.handle(.terminate(request: $0.surroundings.channels.nextRequest())) }
   }
