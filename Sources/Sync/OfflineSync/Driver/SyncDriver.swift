@@ -75,6 +75,8 @@ package final class SyncDriver: @unchecked Sendable {
     driver = MachineDriver(engine, scheduler)
     networkMonitor = options.networkMonitor ?? remote.networkMonitor
     scheduler.run { [self] in
+      // A client may be stopped before it has begun.
+      guard failure == nil else { return }
       startMonitoring()
       observeCredentials()
       attempt { () throws(DocumentStoreError) in try driver.perform(try engine.start(), perform) }
@@ -599,7 +601,7 @@ package final class SyncDriver: @unchecked Sendable {
 
   /// The status at the start is known to the engine before it opens a stream.
   private func startMonitoring() {
-    guard failure == nil, let networkMonitor else { return }
+    guard let networkMonitor else { return }
     stopMonitoring = networkMonitor.observe { [weak self] in
       self?.scheduler.run { [weak self] in self?.noteNetwork() }
     }
@@ -612,6 +614,7 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   private func observeCredentials() {
+    // The status of the network may have stopped the client.
     guard failure == nil else { return }
     stopObservingCredentials = remote.observeCredentials { [weak self] in
       self?.scheduler.run { [weak self] in self?.handle(.credentialsChanged) }
@@ -621,10 +624,13 @@ package final class SyncDriver: @unchecked Sendable {
   // MARK: Streams
 
   private func openWatch(_ user: String?) {
+    // The handler of an effect before this one may have stopped the client.
+    guard failure == nil else { return }
     let number = number()
     let stream = remote.openWatchStream(as: user) { [weak self] event in
       self?.scheduler.run { [weak self] in self?.take(event, number) }
     }
+    assert(watchStream == nil, "The engine closes a stream before it opens another one.")
     watchStream = (number, stream)
     isWatchConnected = false
   }
@@ -649,10 +655,13 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   private func openWrite(_ user: String?) {
+    // The handler of an effect before this one may have stopped the client.
+    guard failure == nil else { return }
     let number = number()
     let stream = remote.openWriteStream(as: user) { [weak self] event in
       self?.scheduler.run { [weak self] in self?.take(event, number) }
     }
+    assert(writeStream == nil, "The engine closes a stream before it opens another one.")
     writeStream = (number, stream)
   }
 

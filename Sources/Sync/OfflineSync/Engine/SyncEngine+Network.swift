@@ -89,7 +89,8 @@ extension SyncEngine {
     if watching.targets.isEmpty {
       online.set(.unknown)
       announceOnline()
-    } else {
+    } else if !watching.phase.isStarted {
+      // A document in limbo may have opened the stream already.
       startWatch()
     }
     try retryPins()
