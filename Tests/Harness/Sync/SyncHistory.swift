@@ -84,7 +84,7 @@ package struct SyncHistory {
   private func releaseAll() {
     for client in clients { client.driver.abandon() }
     scheduler.play(for: 0)
-    scheduler.clear()
+    scheduler.end()
     world.close()
   }
 

@@ -11,8 +11,8 @@ package protocol PlayedScheduler: SyncScheduler {
   var jobCount: Int { get }
   /// Runs the jobs that are due within the given time in microseconds.
   func play(for microseconds: Int64)
-  /// Drops all scheduled jobs.
-  func clear()
+  /// Drops all jobs. Others are not added after this call.
+  func end()
 }
 
 /// The surroundings of a history. Used on one thread.

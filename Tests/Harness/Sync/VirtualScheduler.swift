@@ -47,6 +47,8 @@ package final class VirtualScheduler: PlayedScheduler {
   /// Drops all scheduled jobs.
   package func clear() { state.withLock { $0.jobs.removeAll() } }
 
+  package func end() { clear() }
+
   private func next(until end: Int64) -> JobQueue.Body? {
     state.withLock { state in
       guard let (time, body) = state.jobs.removeNext(dueAt: end) else { return nil }

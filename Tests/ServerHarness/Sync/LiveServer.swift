@@ -30,7 +30,7 @@ package final class LiveServer: Sendable {
     configuration.port = 0
     configuration.drainSeconds = drainSeconds
     server = try FirestoreServer(store: store, database: Self.database, configuration: configuration)
-    Task.detached { [server, outcome] in
+    Task.detached(executorPreference: ServerThreads()) { [server, outcome] in
       do {
         try await server.run { addresses in outcome.withLock { $0.port = addresses.port } }
       } catch {

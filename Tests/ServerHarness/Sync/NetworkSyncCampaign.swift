@@ -35,6 +35,7 @@ package enum NetworkSyncCampaign {
 
   /// A run ends after this number of failures, because each may take long.
   private static let failuresMax = 10
+  private static let releaseSecondsMax = 20.0
 
   /// Runs this many histories, or only the one with the given number. `progress` is called with the number of
   /// completed histories.
@@ -83,7 +84,21 @@ package enum NetworkSyncCampaign {
       made = world
       return world
     }
-    return (result, made?.counts ?? NetworkSyncWorld.Counts())
+    let counts = made?.counts ?? NetworkSyncWorld.Counts()
+    let remains = made?.remains
+    made = nil
+    return (remains.map { released($0, result) } ?? result, counts)
+  }
+
+  /// A history also fails if its connections or servers stay. The number of descriptors limits both.
+  private static func released(
+    _ remains: RemainingObjects, _ result: SyncHistory.Result
+  ) -> SyncHistory.Result {
+    let names = remains.names(within: releaseSecondsMax)
+    guard result.failure == nil, !names.isEmpty else { return result }
+    var result = result
+    result.failure = "these objects stay after the history: \(names.joined(separator: ", "))"
+    return result
   }
 }
 

@@ -30,10 +30,13 @@ package final class NetworkSyncWorld: SyncWorld, @unchecked Sendable {
   private var random: SeededRandom
   private var isReachable = true
   private var counted = Counts()
+  /// The connections and stores that have to be released after the history.
+  package private(set) var remains = RemainingObjects()
 
   package init(random: inout SeededRandom) throws {
     self.random = SeededRandom(seed: random.next())
     server = try Self.start(disk, rules)
+    remains.add(server.store)
     proxy = try FaultyProxy(
       loop: loop, upstreamPort: server.port, faults: ProxyFaults(seed: random.next(), oneIn: 0))
     let loop = LoopReference(loop)
@@ -64,6 +67,7 @@ package final class NetworkSyncWorld: SyncWorld, @unchecked Sendable {
     options.isSSLEnabled = false
     options.credentials = { request in request.user.map { .unsigned(for: $0) } }
     let transport = SystemTransport.make(host: options.host, isTLS: false)
+    remains.add(transport)
     return FirestoreRemote(
       options, transport: transport,
       channels: WebChannels(transport, database: LiveServer.database, scheduler: scaled), on: scaled)
@@ -92,18 +96,22 @@ package final class NetworkSyncWorld: SyncWorld, @unchecked Sendable {
     switch random.below(4) {
     case 0:
       counted.restarts += 1
-      try server.stop()
-      server = try Self.start(disk, rules)
+      try restart()
     case 1:
       let isPowerLoss = random.oneIn(2)
       if isPowerLoss { counted.powerLosses += 1 } else { counted.kills += 1 }
       // The old process cannot reach a client any more, and its later writes are on another disk.
       let image = disk.image(after: isPowerLoss ? .powerLoss(.nothing, seed: random.next()) : .kill)
-      try server.stop()
-      disk = SimulatedDisk(image)
-      server = try Self.start(disk, rules)
+      try restart(on: SimulatedDisk(image))
     default: break
     }
+  }
+
+  private func restart(on newDisk: SimulatedDisk? = nil) throws {
+    try server.stop()
+    disk = newDisk ?? disk
+    server = try Self.start(disk, rules)
+    remains.add(server.store)
   }
 
   package func play(for microseconds: Int64, until isDone: () -> Bool) {

@@ -13,7 +13,8 @@ final class ScaledScheduler: PlayedScheduler {
   private let scale: Double
   private let start = DispatchTime.now().uptimeNanoseconds
   private let startMicroseconds: Int64
-  private let jobs = Locked(JobQueue())
+  /// Nil after the end. Events of the network that come later would keep what they belong to.
+  private let jobs = Locked<JobQueue?>(JobQueue())
   /// Serves the sockets of the test for this time.
   private let serve: @Sendable (_ seconds: Double) -> Void
 
@@ -27,7 +28,7 @@ final class ScaledScheduler: PlayedScheduler {
   // Nothing may wait for a job, because jobs only run while the test plays.
   var isCurrent: Bool { true }
   var simulation: (any Simulation)? { nil }
-  var jobCount: Int { jobs.withLock { $0.addedCount } }
+  var jobCount: Int { jobs.withLock { $0?.addedCount ?? 0 } }
 
   func now() -> Int64 {
     let passed = DispatchTime.now().uptimeNanoseconds - start
@@ -36,12 +37,12 @@ final class ScaledScheduler: PlayedScheduler {
 
   func run(_ body: @escaping @Sendable () -> Void) {
     // Jobs without a delay are older than those of any time, so they keep their order.
-    jobs.withLock { $0.add(at: 0, body) }
+    jobs.withLock { $0?.add(at: 0, body) }
   }
 
   func run(after microseconds: Int64, _ body: @escaping @Sendable () -> Void) {
     let (time, isTooLate) = now().addingReportingOverflow(microseconds)
-    jobs.withLock { $0.add(at: isTooLate ? .max : time, body) }
+    jobs.withLock { $0?.add(at: isTooLate ? .max : time, body) }
   }
 
   func play(for microseconds: Int64) { play(for: microseconds) { false } }
@@ -59,9 +60,13 @@ final class ScaledScheduler: PlayedScheduler {
   }
 
   private func runDue() {
-    while let (_, body) = jobs.withLock({ $0.removeNext(dueAt: now()) }) { body() }
+    while let (_, body) = jobs.withLock({ $0?.removeNext(dueAt: now()) }) { body() }
   }
 
-  func clear() { jobs.withLock { $0.removeAll() } }
+  func end() {
+    let dropped = jobs.withLock { $0.take() }
+    // A job may be the last one that refers to a connection, whose end adds another job.
+    withExtendedLifetime(dropped) {}
+  }
 }
 #endif
