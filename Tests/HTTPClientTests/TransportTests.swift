@@ -133,6 +133,17 @@ enum TransportKind: CaseIterable {
     withExtendedLifetime(server) {}
   }
 
+  /// The handler was wrapped with each piece. Its call went through all wrappers, and the stack was too small.
+  @Test(arguments: TransportKind.allCases) func anAnswerOfManyPiecesArrives(_ kind: TransportKind) throws {
+    let count = 4000
+    let piece = "1\r\na\r\n"
+    let recorder = try exchange(
+      """
+      HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(String(repeating: piece, count: count))0\r\n\r\n
+      """, by: kind)
+    #expect(recorder.body.count == count && recorder.failure == nil)
+  }
+
   @Test(arguments: TransportKind.allCases) func manyAnswersAreOpenAtATime(_ kind: TransportKind) throws {
     let count = 16
     let all = DispatchSemaphore(value: 0)

@@ -8,13 +8,24 @@ internal import Dispatch
 /// One transfer and its handler. `cancel` is usable from any thread, and everything else only on the thread
 /// of the loop.
 @safe final class CurlExchange: WebExchange, @unchecked Sendable {
-  // Why `@unchecked Sendable` is correct: the lock protects the handler, and the loop uses the rest.
+  // Why `@unchecked Sendable` is correct: the lock protects the receiver, and the loop uses the rest.
+  /// A closure that is the state of a lock itself gets a wrapper with each access, also when it is only read.
+  private struct Receiver {
+    /// Nil after the end.
+    var handler: (@Sendable (WebEvent) -> Void)?
+
+    mutating func end() -> (@Sendable (WebEvent) -> Void)? {
+      defer { handler = nil }
+      return handler
+    }
+  }
+
   /// The longest time that is taken for one.
   private static let silenceMax = 1e9
 
   let request: WebRequest
   private let origin: String
-  private let handler: Locked<(@Sendable (WebEvent) -> Void)?>
+  private let receiver: Locked<Receiver>
   private let cancelled: @Sendable (CurlExchange) -> Void
   private let silence: UInt64
   private var transfer: UnsafeMutableRawPointer?
@@ -30,18 +41,14 @@ internal import Dispatch
   ) {
     self.request = request
     self.origin = origin
-    self.handler = Locked(handler)
+    receiver = Locked(Receiver(handler: handler))
     self.cancelled = cancelled
     let seconds = request.silenceSeconds.isNaN ? 1 : min(max(request.silenceSeconds, 0.001), Self.silenceMax)
     silence = UInt64(seconds * 1e9)
   }
 
   func cancel() {
-    let isFirst = handler.withLock { handler in
-      defer { handler = nil }
-      return handler != nil
-    }
-    if isFirst { cancelled(self) }
+    if receiver.withLock({ $0.end() != nil }) { cancelled(self) }
   }
 
   // MARK: On the thread of the loop
@@ -127,7 +134,7 @@ internal import Dispatch
 
   private func noteByte() { lastByte = DispatchTime.now().uptimeNanoseconds }
 
-  private func deliver(_ event: WebEvent) { handler.withLock { $0 }?(event) }
+  private func deliver(_ event: WebEvent) { receiver.withLock { $0.handler }?(event) }
 
   /// Notes what was sent. Returns the time at which the exchange has been silent for too long.
   func deadline(at now: UInt64) -> UInt64 {
@@ -169,11 +176,7 @@ internal import Dispatch
   func end(_ failure: WebFailure?, in group: UnsafeMutableRawPointer?) {
     if let begun = unsafe transfer { unsafe dugout_curl_transfer_destroy(group, begun) }
     unsafe transfer = nil
-    let last = handler.withLock { handler in
-      defer { handler = nil }
-      return handler
-    }
-    last?(.ended(failure))
+    receiver.withLock { $0.end() }?(.ended(failure))
   }
 }
 
