@@ -78,6 +78,7 @@ final class ScriptedExchange: WebExchange {
   let request: WebRequest
   private let handler: @Sendable (WebEvent) -> Void
   private let cancelled = Locked(false)
+  private let pieces = Locked<[Int]>([])
 
   init(_ request: WebRequest, _ handler: @escaping @Sendable (WebEvent) -> Void) {
     self.request = request
@@ -85,8 +86,20 @@ final class ScriptedExchange: WebExchange {
   }
 
   func cancel() { cancelled.withLock { $0 = true } }
+  func taken(_ byteCount: Int) { pieces.withLock { $0.append(byteCount) } }
 
   // MARK: The test's side
+
+  /// The sizes of the pieces that the client has taken.
+  var takenPieces: [Int] { pieces.withLock { $0 } }
+
+  /// Begins an answer, and delivers pieces of it.
+  func deliver(status: Int = 200, _ pieces: String...) {
+    handler(.head(status: status, fields: [:]))
+    for piece in pieces { handler(.bytes(Array(piece.utf8))) }
+  }
+
+  func end() { handler(.ended(nil)) }
 
   var isCancelled: Bool { cancelled.withLock { $0 } }
 

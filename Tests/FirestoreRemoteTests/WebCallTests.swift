@@ -185,6 +185,22 @@ import Testing
     #expect(answers.lastError?.code == .unauthenticated)
   }
 
+  // MARK: Back-pressure
+
+  @Test(arguments: [200, 502]) func bytesAreTakenWhenTheyAreProcessed(status: Int) {
+    let peer = ScriptedRemote()
+    let answers = read("rooms/a", from: peer)
+    let exchange = peer.transport.all[0]
+    exchange.deliver(status: status, "[", "\(found("a"))", "]")
+    #expect(exchange.takenPieces.isEmpty)
+    peer.play()
+    #expect(exchange.takenPieces == [1, found("a").utf8.count, 1])
+    #expect(answers.all.isEmpty)
+    exchange.end()
+    peer.play()
+    #expect(answers.all.count == 1)
+  }
+
   // MARK: Time
 
   @Test func aCallEndsAfterItsTimeLimit() {

@@ -40,6 +40,8 @@ enum {
   HTTP_VERSION_2_WITH_TLS = 4,
   PROTOCOLS_HTTP_AND_HTTPS = 3,
   MESSAGE_DONE = 1,
+  PAUSE_NOTHING = 0,
+  WRITE_PAUSE = 0x10000001,
   ERROR_BYTES = 256,
   GLOBAL_DEFAULT = 3
 };
@@ -65,6 +67,7 @@ static struct {
   int (*easy_setopt)(void *, int, ...);
   int (*easy_getinfo)(void *, int, ...);
   const char *(*easy_strerror)(int);
+  int (*easy_pause)(void *, int);
   void *(*slist_append)(void *, const char *);
   void (*slist_free_all)(void *);
   void *(*multi_init)(void);
@@ -101,6 +104,7 @@ static void load(void) {
       {(void **)&curl.easy_setopt, "curl_easy_setopt"},
       {(void **)&curl.easy_getinfo, "curl_easy_getinfo"},
       {(void **)&curl.easy_strerror, "curl_easy_strerror"},
+      {(void **)&curl.easy_pause, "curl_easy_pause"},
       {(void **)&curl.slist_append, "curl_slist_append"},
       {(void **)&curl.slist_free_all, "curl_slist_free_all"},
       {(void **)&curl.multi_init, "curl_multi_init"},
@@ -150,13 +154,19 @@ struct transfer {
 
 static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
   struct transfer *transfer = context;
-  return transfer->head(transfer->context, (const uint8_t *)bytes, size * count) ? size * count : 0;
+  enum dugout_curl_verdict verdict = transfer->head(transfer->context, (const uint8_t *)bytes, size * count);
+  return verdict == DUGOUT_CURL_TAKEN ? size * count : 0;
 }
 
 static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
   struct transfer *transfer = context;
   if (size * count == 0) { return 0; }
-  return transfer->body(transfer->context, (const uint8_t *)bytes, size * count) ? size * count : 0;
+  switch (transfer->body(transfer->context, (const uint8_t *)bytes, size * count)) {
+    case DUGOUT_CURL_TAKEN: return size * count;
+    case DUGOUT_CURL_PAUSE: return WRITE_PAUSE;
+    case DUGOUT_CURL_END: break;
+  }
+  return 0;
 }
 
 static size_t give_body(char *bytes, size_t size, size_t count, void *context) {
@@ -243,6 +253,11 @@ int dugout_curl_transfer_start(void *group, void *handle) {
   struct transfer *transfer = handle;
   if (curl.easy_setopt(transfer->easy, OPTION_HTTPHEADER, transfer->fields) != 0) { return -1; }
   return curl.multi_add_handle(group, transfer->easy) == 0 ? 0 : -1;
+}
+
+int dugout_curl_transfer_resume(void *handle) {
+  struct transfer *transfer = handle;
+  return curl.easy_pause(transfer->easy, PAUSE_NOTHING);
 }
 
 int64_t dugout_curl_transfer_sent(void *handle) {

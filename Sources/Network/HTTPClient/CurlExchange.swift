@@ -5,10 +5,11 @@ internal import ByteStore
 internal import CCurl
 internal import Dispatch
 
-/// One transfer and its handler. `cancel` is usable from any thread, and everything else only on the thread
-/// of the loop.
+/// One transfer and its handler. `cancel` and `taken` are usable from any thread, and everything else only on
+/// the thread of the loop.
 @safe final class CurlExchange: WebExchange, @unchecked Sendable {
-  // Why `@unchecked Sendable` is correct: the lock protects the receiver, and the loop uses the rest.
+  // Why `@unchecked Sendable` is correct: locks protect the receiver and the window, and the loop uses the
+  // rest.
   /// A closure that is the state of a lock itself gets a wrapper with each access, also when it is only read.
   private struct Receiver {
     /// Nil after the end.
@@ -27,28 +28,39 @@ internal import Dispatch
   private let origin: String
   private let receiver: Locked<Receiver>
   private let cancelled: @Sendable (CurlExchange) -> Void
+  private let resumed: @Sendable (CurlExchange) -> Void
+  private let window = Locked(ReceiveWindow())
   private let silence: UInt64
   private var transfer: UnsafeMutableRawPointer?
   private var head = HeadReader()
   private var lastByte = DispatchTime.now().uptimeNanoseconds
   private var sentCount: Int64 = 0
   private var hasDelivered = false
+  /// Whether the transfer waits for its receiver.
+  private var isPaused = false
 
-  /// `cancelled` is called from the thread that cancels the exchange.
+  /// `cancelled` is called from the thread that cancels the exchange. `resumed` is called from the thread that
+  /// has taken enough of a paused answer.
   init(
     _ request: WebRequest, origin: String, _ handler: @escaping @Sendable (WebEvent) -> Void,
-    cancelled: @escaping @Sendable (CurlExchange) -> Void
+    cancelled: @escaping @Sendable (CurlExchange) -> Void,
+    resumed: @escaping @Sendable (CurlExchange) -> Void
   ) {
     self.request = request
     self.origin = origin
     receiver = Locked(Receiver(handler: handler))
     self.cancelled = cancelled
+    self.resumed = resumed
     let seconds = request.silenceSeconds.isNaN ? 1 : min(max(request.silenceSeconds, 0.001), Self.silenceMax)
     silence = UInt64(seconds * 1e9)
   }
 
   func cancel() {
     if receiver.withLock({ $0.end() != nil }) { cancelled(self) }
+  }
+
+  func taken(_ byteCount: Int) {
+    if window.withLock({ $0.take(byteCount) }) { resumed(self) }
   }
 
   // MARK: On the thread of the loop
@@ -103,15 +115,15 @@ internal import Dispatch
   }
 
   private static let takeHead: dugout_curl_receiver = { context, bytes, count in
-    guard let exchange = unsafe exchange(context) else { return 0 }
-    return exchange.takeHead(unsafe array(bytes, count)) ? 1 : 0
+    guard let exchange = unsafe exchange(context) else { return DUGOUT_CURL_END }
+    return exchange.takeHead(unsafe array(bytes, count)) ? DUGOUT_CURL_TAKEN : DUGOUT_CURL_END
   }
 
   private static let takeBody: dugout_curl_receiver = { context, bytes, count in
-    guard let exchange = unsafe exchange(context) else { return 0 }
-    exchange.noteByte()
+    guard let exchange = unsafe exchange(context) else { return DUGOUT_CURL_END }
+    guard exchange.admit(count) else { return DUGOUT_CURL_PAUSE }
     exchange.deliver(.bytes(unsafe array(bytes, count)))
-    return 1
+    return DUGOUT_CURL_TAKEN
   }
 
   private static func exchange(_ context: UnsafeMutableRawPointer?) -> CurlExchange? {
@@ -132,12 +144,30 @@ internal import Dispatch
     return true
   }
 
+  /// Notes a piece of the body. Returns false if the transfer pauses instead of delivering it.
+  private func admit(_ byteCount: Int) -> Bool {
+    noteByte()
+    isPaused = !window.withLock { $0.admit(byteCount) }
+    return !isPaused
+  }
+
+  /// Continues a paused transfer, whose server may be silent from here on as long as any other. Returns a code
+  /// of libcurl.
+  func resume() -> Int32 {
+    guard isPaused, let transfer = unsafe transfer else { return 0 }
+    isPaused = false
+    noteByte()
+    return unsafe dugout_curl_transfer_resume(transfer)
+  }
+
   private func noteByte() { lastByte = DispatchTime.now().uptimeNanoseconds }
 
   private func deliver(_ event: WebEvent) { receiver.withLock { $0.handler }?(event) }
 
-  /// Notes what was sent. Returns the time at which the exchange has been silent for too long.
+  /// Notes what was sent. Returns the time at which the exchange has been silent for too long. A server cannot
+  /// send anything to a transfer that is paused.
   func deadline(at now: UInt64) -> UInt64 {
+    guard !isPaused else { return .max }
     if let transfer = unsafe transfer {
       let sent = unsafe dugout_curl_transfer_sent(transfer)
       if sent != sentCount { (sentCount, lastByte) = (sent, now) }

@@ -12,6 +12,7 @@ final class CurlLoop: @unchecked Sendable {
   private enum Command {
     case begin(CurlExchange)
     case cancel(CurlExchange)
+    case resume(CurlExchange)
   }
 
   @safe private struct Mailbox {
@@ -36,6 +37,8 @@ final class CurlLoop: @unchecked Sendable {
   func begin(_ exchange: CurlExchange) { post(.begin(exchange)) }
 
   func cancel(_ exchange: CurlExchange) { post(.cancel(exchange)) }
+
+  func resume(_ exchange: CurlExchange) { post(.resume(exchange)) }
 
   /// Ends all exchanges.
   func stop() {
@@ -149,6 +152,12 @@ final class CurlLoop: @unchecked Sendable {
     case .cancel(let exchange):
       guard exchanges.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return }
       unsafe exchange.end(nil, in: group)
+    case .resume(let exchange):
+      guard exchanges[ObjectIdentifier(exchange)] != nil else { return }
+      let code = exchange.resume()
+      guard code != 0 else { return }
+      exchanges[ObjectIdentifier(exchange)] = nil
+      unsafe exchange.complete(code: code, in: group)
     }
   }
 

@@ -9,7 +9,10 @@
 //   3. A request whose body was sent is never sent again. Connections are kept and used again, so a request
 //      may meet one that the server has just closed. libcurl repeats it then, unless a part of the body is
 //      gone.
-//   4. Requests go through the proxy that variables of the environment name, except those to this machine.
+//   4. A request whose receiver does not take the bytes of its answer reads no more of its connection, and is
+//      not silent. Over HTTP/2, the connection is read for its other requests. libcurl then keeps up to a
+//      stream's window of the paused answer, which is 10 or 32 MiB.
+//   5. Requests go through the proxy that variables of the environment name, except those to this machine.
 //
 // The library keeps no cookies and no answers, and follows no redirects.
 
@@ -33,7 +36,8 @@ package final class CurlTransport: WebTransport {
   ) -> any WebExchange {
     loops.withLock { loops in
       let loop = loops[loops.count - 1]
-      let exchange = CurlExchange(request, origin: origin, handler) { loop.cancel($0) }
+      let exchange = CurlExchange(
+        request, origin: origin, handler, cancelled: { loop.cancel($0) }, resumed: { loop.resume($0) })
       loop.begin(exchange)
       return exchange
     }

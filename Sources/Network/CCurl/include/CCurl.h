@@ -13,8 +13,12 @@ const char *dugout_curl_load(void);
 /// program that does not ignore the signal. Other threads of the program keep their signals.
 void dugout_curl_block_pipe_signal(void);
 
-/// Takes bytes of an answer. A line of its head comes as a whole. Returns 0 to end the transfer.
-typedef int (*dugout_curl_receiver)(void *context, const uint8_t *bytes, size_t count);
+/// The decision about bytes of an answer. Only bytes of a body can pause a transfer. A paused transfer reads
+/// nothing from its connection, and passes the bytes again when it is resumed.
+enum dugout_curl_verdict { DUGOUT_CURL_END = 0, DUGOUT_CURL_TAKEN = 1, DUGOUT_CURL_PAUSE = 2 };
+
+/// Takes bytes of an answer. A line of its head comes as a whole.
+typedef enum dugout_curl_verdict (*dugout_curl_receiver)(void *context, const uint8_t *bytes, size_t count);
 
 /// Transfers that run together. All functions need a library that is loaded. One thread uses a group, except
 /// for `dugout_curl_wake`.
@@ -39,6 +43,9 @@ int dugout_curl_transfer_add_field(void *transfer, const char *line);
 int dugout_curl_transfer_set_body(void *transfer, const uint8_t *bytes, size_t count);
 /// Returns 0, or -1 without memory.
 int dugout_curl_transfer_start(void *group, void *transfer);
+/// Resumes a paused transfer, which may pass bytes within this call, and pause again. Returns 0, or the number
+/// of an error with which the transfer has to end.
+int dugout_curl_transfer_resume(void *transfer);
 /// The number of bytes of the body that were sent.
 int64_t dugout_curl_transfer_sent(void *transfer);
 /// Whether there was a connection to the host, so that the request may have been sent.

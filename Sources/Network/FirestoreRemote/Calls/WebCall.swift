@@ -113,6 +113,8 @@ final class WebCall: @unchecked Sendable {
     case .head(let status, _): self.status = status
     case .bytes(let bytes):
       do throws(RemoteError) { try receive(bytes) } catch { fail(error) }
+      // A call that has failed has no exchange any more.
+      exchange?.taken(bytes.count)
     case .ended(let failure?):
       let error = RemoteError(.unavailable, failure.message)
       end(.failure(CallFailure(error: error, isWithoutEffect: failure.isUnsent)))

@@ -1,8 +1,7 @@
 // A call over WebChannel: it performs what its state machine decides.
 //
-// Everything runs on one serial scheduler. There is no back-pressure: the bytes of an answer wait in memory
-// until the scheduler takes them, and the connection is read meanwhile. The client acknowledges an array
-// after the program has returned from it.
+// Everything runs on one serial scheduler. Bytes of an answer that the scheduler has not processed hold back
+// the rest of the answer. The client acknowledges an array after the program has returned from it.
 
 internal import ByteStore
 internal import HTTPClient
@@ -60,5 +59,7 @@ final class WebChannel: MessageChannel, @unchecked Sendable {
   private func receive(_ event: WebEvent, of request: UInt64) {
     if case .ended = event { exchanges[request] = nil }
     handle(.answer(request: request, event))
+    // A request that has ended or was cancelled holds nothing back.
+    if case .bytes(let bytes) = event { exchanges[request]?.taken(bytes.count) }
   }
 }
