@@ -291,6 +291,32 @@ enum TransportKind: CaseIterable {
     end.signal()
   }
 
+  /// Each line ends the silence.
+  @Test func aHeadThatDoesNotEndHasATimeLimit() throws {
+    let lineCount = Locked(0)
+    let end = DispatchSemaphore(value: 0)
+    let server = try RawServer { connection in
+      guard connection.request() != nil else { return }
+      connection.write("HTTP/1.1 200 OK\r\n")
+      // Ten seconds, unless the client ends the connection.
+      for _ in 0..<200 where connection.write("a: b\r\n") {
+        lineCount.withLock { $0 += 1 }
+        _ = end.wait(timeout: .now() + 0.05)
+      }
+      connection.write("\r\n")
+    }
+    var request = WebRequest("GET", "/")
+    request.silenceSeconds = 0.5
+    let recorder = ExchangeRecorder()
+    let transport = TransportKind.curl.make(server.port)
+    _ = transport.begin(request) { recorder.take($0) }
+    #expect(recorder.waitsForEnd())
+    #expect(recorder.all == [.ended(WebFailure("The head of the answer takes too long."))])
+    #expect(lineCount.withLock { $0 } < 200)
+    end.signal()
+    withExtendedLifetime(server) {}
+  }
+
   /// A write to a connection that the server has closed would end a program that does not ignore the signal.
   @Test func theThreadOfRequestsBlocksTheSignalOfBrokenPipes() throws {
     let server = try RawServer { connection in

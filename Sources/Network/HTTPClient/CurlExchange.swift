@@ -10,6 +10,7 @@ internal import Dispatch
 @safe final class CurlExchange: WebExchange, @unchecked Sendable {
   // Why `@unchecked Sendable` is correct: locks protect the receiver and the window, and the loop uses the
   // rest.
+
   /// A closure that is the state of a lock itself gets a wrapper with each access, also when it is only read.
   private struct Receiver {
     /// Nil after the end.
@@ -33,6 +34,8 @@ internal import Dispatch
   private let silence: UInt64
   private var transfer: UnsafeMutableRawPointer?
   private var head = HeadReader()
+  /// When the first line of the head has arrived.
+  private var headStart: UInt64?
   private var lastByte = DispatchTime.now().uptimeNanoseconds
   private var sentCount: Int64 = 0
   private var hasDelivered = false
@@ -136,6 +139,7 @@ internal import Dispatch
 
   private func takeHead(_ line: [UInt8]) -> Bool {
     noteByte()
+    headStart = headStart ?? lastByte
     guard head.take(line) else { return false }
     if head.isComplete, !hasDelivered {
       hasDelivered = true
@@ -172,7 +176,19 @@ internal import Dispatch
       let sent = unsafe dugout_curl_transfer_sent(transfer)
       if sent != sentCount { (sentCount, lastByte) = (sent, now) }
     }
-    return lastByte.addingReportingOverflow(silence).overflow ? .max : lastByte + silence
+    let end = Self.time(lastByte, plus: silence)
+    return headEnd.map { min($0, end) } ?? end
+  }
+
+  /// The time at which the rest of a head that has begun is too late; nil if no head is read. Each line ends the
+  /// silence, and a server could send one at a time for weeks.
+  private var headEnd: UInt64? {
+    head.isComplete ? nil : headStart.map { Self.time($0, plus: 2 * silence) }
+  }
+
+  private static func time(_ start: UInt64, plus time: UInt64) -> UInt64 {
+    let (end, isOver) = start.addingReportingOverflow(time)
+    return isOver ? .max : end
   }
 
   /// Ends the transfer with a code of libcurl; 0 means that the answer is complete.
@@ -193,9 +209,11 @@ internal import Dispatch
     unsafe end(failure, in: group)
   }
 
-  /// Ends a transfer that was silent for too long. Without a connection, nothing was sent.
+  /// Ends a transfer at its deadline: it was silent for too long, or its head does not end. Without a
+  /// connection, nothing was sent.
   func endSilent(in group: UnsafeMutableRawPointer) {
-    var failure = WebFailure.silence
+    let isSilent = headEnd.map { $0 > Self.time(lastByte, plus: silence) } ?? true
+    var failure = isSilent ? WebFailure.silence : WebFailure("The head of the answer takes too long.")
     if let transfer = unsafe transfer {
       failure.isUnsent = unsafe dugout_curl_transfer_was_connected(transfer) == 0
     }

@@ -5,7 +5,8 @@
 // it.
 //
 //   1. One thread performs all requests of a transport. It begins with the first one.
-//   2. A request ends after a time without a byte in either direction.
+//   2. A request ends after a time without a byte in either direction. The head of its answer has twice that
+//      time.
 //   3. A request whose body was sent is never sent again. Connections are kept and used again, so a request
 //      may meet one that the server has just closed. libcurl repeats it then, unless a part of the body is
 //      gone.
