@@ -27,6 +27,7 @@ final class ScriptedChannel: MessageChannel {
   private struct State {
     var messages: [[UInt8]] = []
     var isClosed = false
+    var isPaused = false
   }
 
   let method: String
@@ -43,9 +44,12 @@ final class ScriptedChannel: MessageChannel {
 
   func send(_ message: [UInt8]) { state.withLock { $0.messages.append(message) } }
   func close() { state.withLock { $0.isClosed = true } }
+  func pause() { state.withLock { $0.isPaused = true } }
+  func resume() { state.withLock { $0.isPaused = false } }
 
   // MARK: The test's side
 
+  var isPaused: Bool { state.withLock { $0.isPaused } }
   var isClosed: Bool { state.withLock { $0.isClosed } }
   var count: Int { state.withLock { $0.messages.count } }
 

@@ -439,6 +439,41 @@ import Testing
     #expect(script.events.isEmpty)
   }
 
+  /// The server cannot send anything while the program takes no messages.
+  @Test func aPauseOfTheProgramIsNoSilence() {
+    var script = Script()
+    script.open()
+    script.bring(#"[[1,["noop"]]]"#)
+    script.wake(5_000_000)
+    let first = script.last("GET")
+    script.take(.pause)
+    for _ in 1...20 { script.wake(5_000_000) }
+    #expect(script.cancelled.isEmpty)
+    script.take(.resume)
+    // A part of this period was in the pause.
+    for _ in 1...7 { script.wake(5_000_000) }
+    #expect(script.cancelled.isEmpty)
+    script.wake(5_000_000)
+    #expect(script.cancelled == [first.number])
+  }
+
+  @Test func aBackChannelIsNotSuspectedDuringAPause() {
+    var script = Script()
+    script.open()
+    script.bring(#"[[1,["noop"]]]"#)
+    let watch = script.timers.last!.number
+    script.take(.pause)
+    script.send("{}")
+    script.answer("POST", 200, Self.framed("[1,9,100]"))
+    for _ in 1...3 { script.wakeLast() }
+    #expect(script.cancelled.isEmpty)
+    let suspicion = script.timers.last!.number
+    script.take(.resume)
+    script.take(.timer(watch))
+    script.take(.timer(suspicion))
+    #expect(script.cancelled == [script.requests.first { $0.content.method == "GET" }!.number])
+  }
+
   /// A server that is stopped, or a network without an end, is noticed 45 seconds after the last byte.
   @Test func aServerThatIsSilentTwiceEndsTheCall() {
     var script = Script()

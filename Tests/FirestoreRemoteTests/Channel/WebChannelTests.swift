@@ -38,6 +38,25 @@ import Testing
     channel.close()
   }
 
+  @Test func aPauseHoldsBackTheAnswer() throws {
+    let (channel, back) = try opened()
+    channel.pause()
+    play()
+    let pieces = (1...3).map { framed("[[\($0),[{}]]]") }
+    for piece in pieces { back.deliver(piece) }
+    play()
+    // Messages that were on their way arrive.
+    #expect(events.all.count == 3)
+    #expect(back.takenPieces.isEmpty)
+    channel.resume()
+    play()
+    #expect(back.takenPieces == pieces.map(\.utf8.count))
+    back.deliver("1")
+    play()
+    #expect(back.takenPieces.last == 1)
+    channel.close()
+  }
+
   /// The page of a proxy is cut after 64 KiB, and its bytes are taken until then.
   @Test func bytesThatAreDroppedHoldBackNothing() throws {
     let (channel, back) = try opened()

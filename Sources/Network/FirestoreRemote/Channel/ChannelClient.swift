@@ -37,6 +37,8 @@ struct ChannelClient {
   /// The number of the last array.
   private(set) var last: UInt64 = 0
   private(set) var line = MessageLine()
+  /// Whether the program takes no messages.
+  private var isPaused = false
   private var address: SessionAddress
   private var keepAlive: Int64
   /// The numbers of requests and of timers.
@@ -71,6 +73,8 @@ struct ChannelClient {
       line.add(message)
       if phase == .idle { open() } else { sendNext() }
     case .close: close()
+    case .pause: (isPaused, back.wasPaused) = (true, true)
+    case .resume: isPaused = false
     case .answer(let request, let event):
       if request == forward.request {
         receiveForward(event)
@@ -342,6 +346,11 @@ struct ChannelClient {
   /// A part of the time has passed in which the back channel has to bring something.
   private mutating func watchPassed() {
     guard back.request != nil else { return }
+    guard !back.wasPaused else {
+      back.wasPaused = isPaused
+      back.watch = wake(after: settings.detectionTime)
+      return
+    }
     back.silentPeriods = back.hasNewBytes ? 0 : back.silentPeriods + 1
     if back.hasNewBytes, !back.polls { back.streams = true }
     back.hasNewBytes = false
@@ -391,6 +400,7 @@ struct ChannelClient {
   private mutating func suspicionPassed() {
     back.suspicion = nil
     guard back.request != nil, back.byteCount == back.bytesWhenSuspected else { return }
+    guard !back.wasPaused else { return suspectBack() }
     cancelBack()
     backFailed(Self.silence, isImmediate: true)
   }

@@ -8,6 +8,10 @@ enum ClientEvent: Sendable, Equatable {
   case send([UInt8])
   /// The program ends the call.
   case close
+  /// The program takes no further messages.
+  case pause
+  /// The program takes messages again.
+  case resume
   /// An event of a request.
   case answer(request: UInt64, WebEvent)
   /// The time of a timer has passed.

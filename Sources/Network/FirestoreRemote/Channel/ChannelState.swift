@@ -54,6 +54,8 @@ struct BackState {
     case polling
   }
 
+  /// Whether the program took no messages for a part of this period. The server could then not send anything.
+  var wasPaused = false
   /// The timer that ends the back channel if no more bytes come.
   var suspicion: UInt64?
   var bytesWhenSuspected = 0

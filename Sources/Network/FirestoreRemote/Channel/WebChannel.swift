@@ -1,7 +1,7 @@
 // A call over WebChannel: it performs what its state machine decides.
 //
-// Everything runs on one serial scheduler. Bytes of an answer that the scheduler has not processed hold back
-// the rest of the answer. The client acknowledges an array after the program has returned from it.
+// Everything runs on one serial scheduler. Bytes of an answer that the scheduler has not processed, or that
+// arrive while the program takes no messages, hold back the rest of the answer. The client acknowledges an array after the program has returned from it.
 
 internal import ByteStore
 internal import HTTPClient
@@ -9,7 +9,7 @@ internal import OfflineSync
 
 /// An open call. Usable from any thread. It stays open without a reference to it, until it is closed.
 final class WebChannel: MessageChannel, @unchecked Sendable {
-  // Why `@unchecked Sendable` is correct: `client` and `exchanges` are only used on `scheduler`.
+  // Why `@unchecked Sendable` is correct: `client`, `exchanges` and `heldPieces` are only used on `scheduler`.
   private let transport: any WebTransport
   private let scheduler: any SyncScheduler
   private let noteBuffering: @Sendable () -> Void
@@ -17,6 +17,8 @@ final class WebChannel: MessageChannel, @unchecked Sendable {
   private let isClosed = Locked(false)
   private var client: ChannelClient
   private var exchanges: [UInt64: any WebExchange] = [:]
+  /// The pieces that hold back their answers while the program takes no messages; nil while it takes them.
+  private var heldPieces: [(request: UInt64, byteCount: Int)]?
 
   init(
     _ client: ChannelClient, _ transport: any WebTransport, scheduler: any SyncScheduler,
@@ -36,6 +38,22 @@ final class WebChannel: MessageChannel, @unchecked Sendable {
   func close() {
     isClosed.withLock { $0 = true }
     scheduler.run { [self] in handle(.close) }
+  }
+
+  func pause() {
+    scheduler.run { [self] in
+      if heldPieces == nil { heldPieces = [] }
+      handle(.pause)
+    }
+  }
+
+  func resume() {
+    scheduler.run { [self] in
+      handle(.resume)
+      let pieces = heldPieces ?? []
+      heldPieces = nil
+      for piece in pieces { exchanges[piece.request]?.taken(piece.byteCount) }
+    }
   }
 
   private func handle(_ event: ClientEvent) {
@@ -60,6 +78,7 @@ final class WebChannel: MessageChannel, @unchecked Sendable {
     if case .ended = event { exchanges[request] = nil }
     handle(.answer(request: request, event))
     // A request that has ended or was cancelled holds nothing back.
-    if case .bytes(let bytes) = event { exchanges[request]?.taken(bytes.count) }
+    guard case .bytes(let bytes) = event, let exchange = exchanges[request] else { return }
+    if heldPieces == nil { exchange.taken(bytes.count) } else { heldPieces?.append((request, bytes.count)) }
   }
 }

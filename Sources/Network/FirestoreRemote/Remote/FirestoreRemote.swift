@@ -153,3 +153,13 @@ public final class FirestoreRemote: Remote {
     context.scheduler.run { [context] in context.aggregate(aggregates, over: query, as: user, answer) }
   }
 }
+
+extension FirestoreRemote: FlowControlledRemote {
+  package func openFlowControlledWatchStream(
+    as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
+  ) -> any FlowControlledWatchStream {
+    let stream = ListenStream(context, as: user, handler)
+    stream.enableFlowControl()
+    return stream
+  }
+}

@@ -1,15 +1,17 @@
 // A watch stream: targets go out as requests, and answers come back as changes.
 
+internal import ByteStore
 internal import FirestoreWire
 internal import OfflineSync
 
 /// It works on the scheduler of its remote.
-final class ListenStream: WatchStream, @unchecked Sendable {
-  // The conformance is unchecked, because the state is only accessed on the serial scheduler.
+final class ListenStream: FlowControlledWatchStream, @unchecked Sendable {
+  // The conformance is unchecked, because the state without a lock is only accessed on the serial scheduler.
   private let context: RemoteContext
   private let handler: @Sendable (WatchStreamEvent) -> Void
   private var call: StreamCall?
   private var isClosed = false
+  private let unhandled = Locked(UnhandledChanges())
 
   init(
     _ context: RemoteContext, as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
@@ -32,6 +34,14 @@ final class ListenStream: WatchStream, @unchecked Sendable {
   }
 
   func close() { context.scheduler.run { [self] in end() } }
+
+  /// Holds back the server from here on while the client has not handled its changes.
+  func enableFlowControl() { unhandled.withLock { $0.enable() } }
+
+  func noteHandled() {
+    guard unhandled.withLock({ $0.removeFirst() }) else { return }
+    context.scheduler.run { [self] in call?.resume() }
+  }
 
   // MARK: On the scheduler
 
@@ -60,7 +70,7 @@ final class ListenStream: WatchStream, @unchecked Sendable {
     } catch {
       // The other targets of the stream are not concerned.
       guard !isClosed else { return }
-      return handler(.changed(.target(.removed, [target.id], cause: error), .none))
+      return deliver(.target(.removed, [target.id], cause: error), .none)
     }
     send(request)
   }
@@ -78,13 +88,19 @@ final class ListenStream: WatchStream, @unchecked Sendable {
     do throws(RemoteError) {
       let response: Wire.ListenResponse = try RemoteContext.read(bytes)
       guard let (change, version) = try context.database.change(response) else { return }
-      handler(.changed(change, version))
+      deliver(change, version, messageBytes: bytes.count)
     } catch {
       guard let change = context.database.unreadableChange(in: bytes, because: error.message) else {
         throw RemoteContext.unreadable(error, .dataLoss)
       }
-      handler(.changed(change, .none))
+      deliver(change, .none, messageBytes: bytes.count)
     }
+  }
+
+  private func deliver(_ change: WatchChange, _ version: SnapshotVersion, messageBytes: Int = 0) {
+    // The client may handle the change at once, and the server is then resumed after it was paused.
+    if unhandled.withLock({ $0.add(messageBytes) }) { call?.pause() }
+    handler(.changed(change, version))
   }
 
   private func end() {

@@ -71,6 +71,11 @@ final class StreamCall: @unchecked Sendable {
     if let channel { channel.send(message) } else { waiting.append(message) }
   }
 
+  /// Holds back the messages of the server.
+  func pause() { channel?.pause() }
+
+  func resume() { channel?.resume() }
+
   private func receive(_ event: MessageEvent) {
     guard !isOver else { return }
     switch event {

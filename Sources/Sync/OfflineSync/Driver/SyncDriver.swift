@@ -32,7 +32,7 @@ package final class SyncDriver: @unchecked Sendable {
   let driver: MachineDriver<SyncEngine, SyncTimer>
   var scheduler: any SyncScheduler { driver.scheduler }
   let engine: SyncEngine
-  private var watchStream: (number: Int, stream: any WatchStream)?
+  private var watchStream: WatchConnection?
   /// Whether the watch stream has brought a message. A remote may open it before there is a connection.
   private var isWatchConnected = false
   private var writeStream: (number: Int, stream: any WriteStream)?
@@ -623,21 +623,30 @@ package final class SyncDriver: @unchecked Sendable {
 
   // MARK: Streams
 
+  private struct WatchConnection {
+    let number: Int
+    let stream: any WatchStream
+    /// The stream, if it has flow control.
+    let flow: (any FlowControlledWatchStream)?
+  }
+
   private func openWatch(_ user: String?) {
     // The handler of an effect before this one may have stopped the client.
     guard failure == nil else { return }
     let number = number()
-    let stream = remote.openWatchStream(as: user) { [weak self] event in
+    let handler: @Sendable (WatchStreamEvent) -> Void = { [weak self] event in
       self?.scheduler.run { [weak self] in self?.take(event, number) }
     }
     assert(watchStream == nil, "The engine closes a stream before it opens another one.")
-    watchStream = (number, stream)
+    let flow = (remote as? any FlowControlledRemote)?.openFlowControlledWatchStream(as: user, handler)
+    watchStream = WatchConnection(
+      number: number, stream: flow ?? remote.openWatchStream(as: user, handler), flow: flow)
     isWatchConnected = false
   }
 
   private func take(_ event: WatchStreamEvent, _ number: Int) {
     // Events of a closed stream are ignored.
-    guard watchStream?.number == number else { return }
+    guard let connection = watchStream, connection.number == number else { return }
     switch event {
     case .opened:
       reads.noteMessage()
@@ -647,6 +656,7 @@ package final class SyncDriver: @unchecked Sendable {
       isWatchConnected = true
       reads.noteMessage()
       handle(.watchChanged(change, version))
+      connection.flow?.noteHandled()
     case .closed(let error):
       watchStream = nil
       recordClosing(of: "watch", error)
