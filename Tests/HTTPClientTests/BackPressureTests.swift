@@ -55,8 +55,8 @@ import Testing
     events.reduce(0) { if case .bytes(let bytes) = $1 { $0 + bytes.count + 256 } else { $0 } }
   }
 
-  /// Other requests of the transport. The thread of its requests has read more of a paused answer meanwhile, if
-  /// it reads on.
+  /// Other requests of the transport. The thread of its requests has read more of a paused answer meanwhile,
+  /// if it reads on.
   private func runOthers(of transport: any WebTransport, _ count: Int = 20) {
     for _ in 0..<count {
       let other = ExchangeRecorder()

@@ -133,7 +133,8 @@ enum TransportKind: CaseIterable {
     withExtendedLifetime(server) {}
   }
 
-  /// The handler was wrapped with each piece. Its call went through all wrappers, and the stack was too small.
+  /// The handler was wrapped with each piece. Its call went through all wrappers, and the stack was too
+  /// small.
   @Test(arguments: TransportKind.allCases) func anAnswerOfManyPiecesArrives(_ kind: TransportKind) throws {
     let count = 4000
     let piece = "1\r\na\r\n"

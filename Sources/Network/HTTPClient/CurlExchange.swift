@@ -42,8 +42,8 @@ internal import Dispatch
   /// Whether the transfer waits for its receiver.
   private var isPaused = false
 
-  /// `cancelled` is called from the thread that cancels the exchange. `resumed` is called from the thread that
-  /// has taken enough of a paused answer.
+  /// `cancelled` is called from the thread that cancels the exchange. `resumed` is called from the thread
+  /// that has taken enough of a paused answer.
   init(
     _ request: WebRequest, origin: String, _ handler: @escaping @Sendable (WebEvent) -> Void,
     cancelled: @escaping @Sendable (CurlExchange) -> Void,
@@ -155,8 +155,8 @@ internal import Dispatch
     return !isPaused
   }
 
-  /// Continues a paused transfer, whose server may be silent from here on as long as any other. Returns a code
-  /// of libcurl.
+  /// Continues a paused transfer, whose server may be silent from here on as long as any other. Returns a
+  /// code of libcurl.
   func resume() -> Int32 {
     guard isPaused, let transfer = unsafe transfer else { return 0 }
     isPaused = false
@@ -168,8 +168,8 @@ internal import Dispatch
 
   private func deliver(_ event: WebEvent) { receiver.withLock { $0.handler }?(event) }
 
-  /// Notes what was sent. Returns the time at which the exchange has been silent for too long. A server cannot
-  /// send anything to a transfer that is paused.
+  /// Notes what was sent. Returns the time at which the exchange has been silent for too long. A server
+  /// cannot send anything to a transfer that is paused.
   func deadline(at now: UInt64) -> UInt64 {
     guard !isPaused else { return .max }
     if let transfer = unsafe transfer {
@@ -180,8 +180,8 @@ internal import Dispatch
     return headEnd.map { min($0, end) } ?? end
   }
 
-  /// The time at which the rest of a head that has begun is too late; nil if no head is read. Each line ends the
-  /// silence, and a server could send one at a time for weeks.
+  /// The time at which the rest of a head that has begun is too late; nil if no head is read. Each line ends
+  /// the silence, and a server could send one at a time for weeks.
   private var headEnd: UInt64? {
     head.isComplete ? nil : headStart.map { Self.time($0, plus: 2 * silence) }
   }

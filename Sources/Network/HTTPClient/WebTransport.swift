@@ -22,9 +22,9 @@ package protocol WebExchange: Sendable {
   /// Ends the request. At most one more event, which has begun before, reaches the handler.
   func cancel()
 
-  /// Reports that the receiver has processed the bytes of one event. Called once for each event of bytes, from
-  /// any thread. A transport may stop to read an answer while 1 MiB of it is delivered and not taken. The rest
-  /// and the end come later. Does nothing by default.
+  /// Reports that the receiver has processed the bytes of one event. Called once for each event of bytes,
+  /// from any thread. A transport may stop to read an answer while 1 MiB of it is delivered and not taken.
+  /// The rest and the end come later. Does nothing by default.
   func taken(_ byteCount: Int)
 }
 

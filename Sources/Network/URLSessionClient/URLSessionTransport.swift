@@ -6,8 +6,8 @@
 //      timers differ between systems, so they are set to times that never pass.
 //   3. An exchange that is cancelled, or whose answer has ended, delivers nothing more.
 //   4. An answer is read however slowly its receiver takes the bytes. The documentation of `suspend()` says
-//      that a data task starts over when it is resumed. A request that may have had an effect must not be sent
-//      again.
+//      that a data task starts over when it is resumed. A request that may have had an effect must not be
+//      sent again.
 //
 // The session keeps neither cookies nor answers nor credentials, follows no redirects, and repeats no
 // request.

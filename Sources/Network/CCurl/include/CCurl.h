@@ -38,13 +38,13 @@ void *dugout_curl_transfer_create(
     dugout_curl_receiver body);
 /// Adds a field: "name: value". Returns 0, or -1 without memory.
 int dugout_curl_transfer_add_field(void *transfer, const char *line);
-/// Copies the body of the request. Returns 0, or -1 without memory. The library reads it once: a request whose
-/// body was sent is never sent again on another connection.
+/// Copies the body of the request. Returns 0, or -1 without memory. The library reads it once: a request
+/// whose body was sent is never sent again on another connection.
 int dugout_curl_transfer_set_body(void *transfer, const uint8_t *bytes, size_t count);
 /// Returns 0, or -1 without memory.
 int dugout_curl_transfer_start(void *group, void *transfer);
-/// Resumes a paused transfer, which may pass bytes within this call, and pause again. Returns 0, or the number
-/// of an error with which the transfer has to end.
+/// Resumes a paused transfer, which may pass bytes within this call, and pause again. Returns 0, or the
+/// number of an error with which the transfer has to end.
 int dugout_curl_transfer_resume(void *transfer);
 /// The number of bytes of the body that were sent.
 int64_t dugout_curl_transfer_sent(void *transfer);

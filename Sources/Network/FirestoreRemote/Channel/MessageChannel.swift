@@ -19,8 +19,8 @@ package protocol MessageChannel: Sendable {
   func send(_ message: [UInt8])
   /// Ends the call. No event follows, except one that has begun before.
   func close()
-  /// Holds back the messages of the server until `resume`. About 2 MiB of messages that are on their way still
-  /// arrive, and the server's silence counts for nothing. Does nothing by default.
+  /// Holds back the messages of the server until `resume`. About 2 MiB of messages that are on their way
+  /// still arrive, and the server's silence counts for nothing. Does nothing by default.
   func pause()
   func resume()
 }

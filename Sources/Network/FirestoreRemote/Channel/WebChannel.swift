@@ -1,7 +1,8 @@
 // A call over WebChannel: it performs what its state machine decides.
 //
 // Everything runs on one serial scheduler. Bytes of an answer that the scheduler has not processed, or that
-// arrive while the program takes no messages, hold back the rest of the answer. The client acknowledges an array after the program has returned from it.
+// arrive while the program takes no messages, hold back the rest of the answer. The client acknowledges an
+// array after the program has returned from it.
 
 internal import ByteStore
 internal import HTTPClient
@@ -9,7 +10,8 @@ internal import OfflineSync
 
 /// An open call. Usable from any thread. It stays open without a reference to it, until it is closed.
 final class WebChannel: MessageChannel, @unchecked Sendable {
-  // Why `@unchecked Sendable` is correct: `client`, `exchanges` and `heldPieces` are only used on `scheduler`.
+  // Why `@unchecked Sendable` is correct: `client`, `exchanges` and `heldPieces` are only used on
+  // `scheduler`.
   private let transport: any WebTransport
   private let scheduler: any SyncScheduler
   private let noteBuffering: @Sendable () -> Void

@@ -4,7 +4,7 @@
 struct UnhandledChanges {
   /// A message of the server in JSON. The values that it becomes take a few times as much.
   static let bytesMax = 1 << 20
-  /// What a change takes beside its message.
+  /// The memory of a change beside its message.
   static let changeBytes = 256
 
   /// Sizes of handled changes that are kept, because the others move when they are removed.
@@ -20,7 +20,8 @@ struct UnhandledChanges {
 
   mutating func enable() { isEnabled = true }
 
-  /// Adds a change with the bytes of its message. Returns true if the server has to be held back from here on.
+  /// Adds a change with the bytes of its message. Returns true if the server has to be held back from here
+  /// on.
   mutating func add(_ messageBytes: Int) -> Bool {
     guard isEnabled else { return false }
     sizes.append(messageBytes + Self.changeBytes)
