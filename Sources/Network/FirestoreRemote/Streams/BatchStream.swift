@@ -4,6 +4,9 @@
 //     client in a label, which Firestore ignores.
 //   - A server of Dugout answers with registrations. Batches then have an identity, and are applied once.
 //   - Each request has the last token of the stream.
+//   - When the app has another token, the stream waits for the answers to the batches that it has sent. Another
+//     server than Dugout would apply a batch again whose answer is on its way. Batches of that time are not
+//     sent. The client sends all batches without an answer on its next stream.
 
 internal import DocumentStore
 internal import FirestoreWire
@@ -26,6 +29,8 @@ final class BatchStream: WriteStream, @unchecked Sendable {
   /// The reason why a batch cannot be sent. It ends the stream when the batches before have their answers,
   /// because the client takes it for the answer to the oldest batch.
   private var unsendable: RemoteError?
+  /// Whether the stream only waits for answers, because the app has another token.
+  private var isDraining = false
 
   init(
     _ context: RemoteContext, as user: String?, _ handler: @escaping @Sendable (WriteStreamEvent) -> Void
@@ -53,6 +58,7 @@ final class BatchStream: WriteStream, @unchecked Sendable {
     let call = StreamCall(
       context, "Write", as: user,
       taken: { [self] bytes throws(RemoteError) in try take(bytes) },
+      renewed: { [self] in drain() },
       ended: { [self] error in ended(error) })
     self.call = call
     handler(.opened)
@@ -73,7 +79,7 @@ final class BatchStream: WriteStream, @unchecked Sendable {
   }
 
   private func send(_ write: RemoteWrite) {
-    guard phase == .ready, unsendable == nil else { return }
+    guard phase == .ready, unsendable == nil, !isDraining else { return }
     let batch = SentBatch(write)
     do throws(RemoteError) {
       var request = Wire.WriteRequest()
@@ -89,12 +95,14 @@ final class BatchStream: WriteStream, @unchecked Sendable {
       call?.send(message)
     } catch {
       unsendable = error
-      endIfUnsendable()
+      endIfAnswered()
     }
   }
 
-  private func endIfUnsendable() {
-    if let unsendable, sent.isEmpty { call?.end(unsendable) }
+  /// Ends the stream if it sends no more batches and has all answers.
+  private func endIfAnswered() {
+    guard sent.isEmpty, isDraining || unsendable != nil else { return }
+    call?.end(unsendable)
   }
 
   private func label(_ message: some WireMessage) throws(RemoteError) -> String {
@@ -131,7 +139,7 @@ final class BatchStream: WriteStream, @unchecked Sendable {
     let results = try batch.results(response.writeResults, withGuards: !isRegistered)
     sent.removeFirst()
     handler(.answered(SnapshotVersion(response.commitTime), results, token: token))
-    endIfUnsendable()
+    endIfAnswered()
   }
 
   /// Takes an answer whose times or values cannot be read. The server has accepted the batch, and would give
@@ -144,7 +152,7 @@ final class BatchStream: WriteStream, @unchecked Sendable {
     token = answer.streamToken
     sent.removeFirst()
     handler(.answered(.none, results, token: token))
-    endIfUnsendable()
+    endIfAnswered()
   }
 
   private static let unasked = RemoteError(.internal, "The server has answered a batch that was not sent.")
@@ -155,6 +163,15 @@ final class BatchStream: WriteStream, @unchecked Sendable {
   }
 
   // MARK: The end
+
+  /// Ends the stream when the batches that were sent have their answers, or after the time limit of a call.
+  private func drain() {
+    guard !isDraining else { return }
+    isDraining = true
+    // The timer does not keep the stream after its end.
+    context.scheduler.run(after: context.callTimeLimit) { [weak call] in call?.end(nil) }
+    endIfAnswered()
+  }
 
   private func ended(_ error: RemoteError?) {
     if let error, !isRegistered, let batch = sent.first, batch.isOvertaken(error) { return overtake() }

@@ -2,7 +2,7 @@
 //
 //   1. The tokens are fetched. Messages that are sent meanwhile wait.
 //   2. The channel is opened with the tokens, and the messages are sent.
-//   3. The stream ends with the channel, with a message that breaks a rule, or when the app has another token
+//   3. The stream ends with the channel, with a message that breaks a rule, or after the app has another token
 //      for its user. A stream that ends for another token has no error, so its client opens it again at once.
 
 internal import OfflineSync
@@ -14,6 +14,7 @@ final class StreamCall: @unchecked Sendable {
   private let method: String
   private let user: String?
   private let taken: ([UInt8]) throws(RemoteError) -> Void
+  private let renewed: (() -> Void)?
   private let ended: (RemoteError?) -> Void
 
   private var channel: (any MessageChannel)?
@@ -22,15 +23,19 @@ final class StreamCall: @unchecked Sendable {
   private var observer: Int?
   private(set) var isOver = false
 
-  /// `taken` receives each message. `ended` is called once, unless the client closes the stream.
+  /// `taken` receives each message. `ended` is called once, unless the client closes the stream. `renewed` is
+  /// called when the app has other tokens than the open channel, and has to end the stream. Without it, the
+  /// stream ends at once.
   init(
     _ context: RemoteContext, _ method: String, as user: String?,
-    taken: @escaping ([UInt8]) throws(RemoteError) -> Void, ended: @escaping (RemoteError?) -> Void
+    taken: @escaping ([UInt8]) throws(RemoteError) -> Void, renewed: (() -> Void)? = nil,
+    ended: @escaping (RemoteError?) -> Void
   ) {
     self.context = context
     self.method = method
     self.user = user
     self.taken = taken
+    self.renewed = renewed
     self.ended = ended
   }
 
@@ -58,10 +63,10 @@ final class StreamCall: @unchecked Sendable {
     waiting = []
   }
 
-  /// Ends the stream if it is open with the tokens of before.
+  /// Ends the stream, now or later, if it is open with the tokens of before.
   private func tokensChanged() {
     guard channel != nil else { return }
-    end(nil)
+    if let renewed { renewed() } else { end(nil) }
   }
 
   // MARK: Messages
