@@ -24,6 +24,13 @@ final class HostileRemote: Remote, @unchecked Sendable {
   var sentCounts: [InvalidField: Int] { invalidSource.sentCounts }
 
   var documentsName: String { inner.documentsName }
+  var networkMonitor: (any NetworkMonitor)? { inner.networkMonitor }
+
+  func networkDidChange() { inner.networkDidChange() }
+
+  func observeCredentials(_ handler: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    inner.observeCredentials(handler)
+  }
 
   private var isInvalidDue: Bool { invalidOneIn.map { invalidSource.random.oneIn($0) } ?? false }
 

@@ -12,6 +12,13 @@ struct WholeAnswerRemote: Remote {
   init(_ remote: any Remote) { self.remote = remote }
 
   var documentsName: String { remote.documentsName }
+  var networkMonitor: (any NetworkMonitor)? { remote.networkMonitor }
+
+  func networkDidChange() { remote.networkDidChange() }
+
+  func observeCredentials(_ handler: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    remote.observeCredentials(handler)
+  }
 
   func openWatchStream(
     as user: String?, _ handler: @escaping @Sendable (WatchStreamEvent) -> Void
