@@ -110,4 +110,30 @@ import Testing
     _ = try engine.handle(
       .watchChanged(.target(.noChange, [], resumeToken: [1]), SnapshotVersion(microseconds: 20 + Int64(id))))
   }
+
+  // MARK: The eager collector
+
+  private func event(adding path: DocumentPath, to target: TargetID) -> RemoteEvent {
+    let version = SnapshotVersion(microseconds: 10)
+    var change = TargetChange(resumeToken: [1], isCurrent: true)
+    change.added = [path]
+    var event = RemoteEvent(version: version)
+    event.targetChanges[target] = change
+    event.documents[path] = RemoteDocument(path, StoredMap(), version: version).synced
+    return event
+  }
+
+  /// The target resumes from its token, so the remote would not send the document again.
+  @Test func anEagerCollectorKeepsTheDocumentsOfATargetThatAnEarlierProcessHasLeft() throws {
+    let path = try DocumentPath(["rooms", "a"])
+    let store = try DocumentStore.openInMemory()
+    let first = try LocalStore(store, user: nil, collector: .eager, client: "client")
+    _ = try first.apply(event(adding: path, to: try first.allocate(rooms).id))
+    let second = try LocalStore(store, user: nil, collector: .eager, client: "client")
+    let other = try second.allocate(StructuredQuery(.document(path)))
+    _ = try second.apply(event(adding: path, to: other.id))
+    try second.release(other.id)
+    #expect(try second.allocate(rooms).resumeToken == [1])
+    #expect(try second.documents(rooms).map(\.path) == [path])
+  }
 }

@@ -12,7 +12,7 @@ extension LocalStore {
   /// Handles the documents that lost their last reference. Called at the end of each operation. The eager
   /// collector removes these documents immediately, and the LRU collector records them as orphans.
   func releaseOrphans(_ transaction: inout CacheTransaction) throws(DocumentStoreError) {
-    for path in transaction.orphans where !isHeld(path) {
+    for path in transaction.orphans where try !isHeld(path) {
       switch collector {
       case .eager: try transaction.setRemote(SyncedDocument(path))
       case .lru: transaction.put([("s", .integer(globals.sequence))], at: CacheKeys.orphan(path))
@@ -20,8 +20,13 @@ extension LocalStore {
     }
   }
 
-  private func isHeld(_ path: DocumentPath) -> Bool {
-    pinCounts[path] != nil || isQueued(path) || keys.values.contains { $0.contains(path) }
+  /// Whether a view, a pending write or a target has the document. The eager collector needs the documents of
+  /// all targets here, also of those that an earlier process or a full disk has left. The LRU collector reads
+  /// them when it collects.
+  private func isHeld(_ path: DocumentPath) throws(DocumentStoreError) -> Bool {
+    if pinCounts[path] != nil || isQueued(path) { return true }
+    if collector == .eager { for id in targets.keys { _ = try remoteKeys(of: id) } }
+    return keys.values.contains { $0.contains(path) }
   }
 
   /// The approximate size of the cache.
@@ -61,7 +66,7 @@ extension LocalStore {
       collected.targets += 1
     }
     for id in targets.keys { candidates.subtract(try remoteKeys(of: id)) }
-    for path in candidates where !isHeld(path) {
+    for path in candidates where try !isHeld(path) {
       try transaction.setRemote(SyncedDocument(path))
       transaction.remove(CacheKeys.orphan(path))
       collected.documents += 1
