@@ -1,6 +1,8 @@
 // Bundles in a client's cache.
 
+import ByteStore
 import DocumentStore
+import Harness
 import OfflineSync
 import Testing
 
@@ -79,5 +81,23 @@ import Testing
     #expect(try local.remoteDocument(path("a")).version == SnapshotVersion(microseconds: 1000))
     #expect(try local.allocate(rooms).readTime == SnapshotVersion(microseconds: 1000))
     #expect(try engine.brokenInvariant() == nil)
+  }
+
+  /// The process fails at the given disk call of the load.
+  @Test(arguments: 0..<10) func aLoadThatACrashInterruptsLeavesNoDocumentThatStays(call: Int) throws {
+    let disk = SimulatedDisk()
+    let local = try opened(on: disk)
+    disk.setFault(FaultPlan(.inputOutput, at: disk.counters.operations + call, isSticky: true))
+    _ = try? local.load(try bundle(["a", "b"], at: 1000))
+    let again = try opened(on: SimulatedDisk(disk.image(after: .kill)))
+    _ = try again.collect(threshold: 0, percentile: 100, active: [])
+    #expect(try again.documents(rooms).map(\.path.id) == [])
+  }
+
+  private func opened(on disk: SimulatedDisk) throws -> LocalStore {
+    var options = DocumentStore.Options()
+    options.maintenance = .manual
+    let store = try DocumentStore.open("/client", options: options, platform: disk.platform(seed: 1))
+    return try LocalStore(store, user: nil, collector: .lru, client: "client")
   }
 }

@@ -19,9 +19,15 @@ extension LocalStore {
       event.documents[document.path] = loaded.synced
     }
     let whole = try allocate(text: "__bundle__/\(bundle.id)")
+    let paths = Set(bundle.documents.map(\.path))
+    // The documents are stored after an entry that names them. A crash would otherwise leave documents that no
+    // collection finds. What the bundle had before stays until the end.
+    var keeping = begin()
+    try setKeys(of: whole.id, paths.union(try remoteKeys(of: whole.id)), transaction: &keeping)
+    try finish(&keeping)
     let changed = try apply(event)
     var transaction = begin()
-    try setKeys(of: whole.id, Set(bundle.documents.map(\.path)), transaction: &transaction)
+    try setKeys(of: whole.id, paths, transaction: &transaction)
     for bundled in bundle.queries {
       var target = try allocate(bundled.query)
       let readTime = SnapshotVersion(bundled.readTime)
