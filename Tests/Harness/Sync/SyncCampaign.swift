@@ -4,7 +4,7 @@ package enum SyncCampaign {
   package enum Kind: String, CaseIterable, Sendable {
     case words, writes, rejections, listeners, offlinePeriods, kills, doomed, killsAtACall, userChanges,
       writesAtTheAuthority, collections, evictions, bundles, cancels, unsentCancels, waits, eagerClients,
-      conflicts, clientsInParts, fullDisks, refusedCalls
+      conflicts, clientsInParts, fullDisks, refusedCalls, pins, unpins, pinnedDocuments, suspendedPins
   }
 
   package struct Summary: Sendable {

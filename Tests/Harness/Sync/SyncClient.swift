@@ -39,6 +39,8 @@ final class SyncClient: @unchecked Sendable {
   private(set) var hasFullDisk = false
   /// The number of calls that failed because the disk was full.
   private(set) var refusedCount = 0
+  /// The pins that the client must have.
+  private var pins = PinLedger()
 
   struct ListenerState {
     var query: StructuredQuery
@@ -62,6 +64,12 @@ final class SyncClient: @unchecked Sendable {
   /// Whether the client keeps only documents that have listeners.
   var usesEagerGarbageCollection: Bool { number % 3 == 2 }
 
+  private static func resolvesConflicts(_ number: Int) -> Bool { number % 2 == 1 }
+
+  /// Whether a collection removes every document without a target. A client that collects at once keeps those
+  /// of targets that it could not release. A client that resolves conflicts may keep documents of its lookups.
+  var collectsEverything: Bool { !usesEagerGarbageCollection && !Self.resolvesConflicts(number) }
+
   /// Whether most steps of the client exceed one commit.
   var hasSmallCommits: Bool { seed % 3 == 0 }
 
@@ -79,7 +87,7 @@ final class SyncClient: @unchecked Sendable {
       sizes: seed % 3 == 0 ? CommitSizes(singleCommitBytesMax: 500, part: 150) : CommitSizes())
     var engine = SyncEngine.Options()
     engine.seed = SeededRandom.seed(seed, opening)
-    if number % 2 == 1 {
+    if resolvesConflicts(number) {
       engine.resolver = { conflict in
         conflicts.withLock { $0 += 1 }
         return Self.resolution(conflict)
@@ -169,6 +177,39 @@ final class SyncClient: @unchecked Sendable {
   func unlisten(_ text: String) {
     if let gone = seen.removeValue(forKey: text) { driver.unlisten(gone.id) }
   }
+
+  func unlistenAll() {
+    for text in seen.keys.sorted() { unlisten(text) }
+  }
+
+  /// Pins a query of the current user within a budget. Without a budget, removes the pin.
+  func setPin(_ query: StructuredQuery, _ budget: PinLimits?) {
+    let user = user
+    let before = pins.begin(budget, of: query, user)
+    let outcome = Locked<OfflineSyncError??>(nil)
+    let done: SyncDriver.Completion = { error in outcome.withLock { $0 = .some(error) } }
+    if let budget {
+      driver.pin(query, budget, completion: done)
+    } else {
+      driver.unpin(query, completion: done)
+    }
+    scheduler.play(for: 0)
+    switch outcome.withLock({ $0 }) {
+    case .some(nil): pins.end([budget], of: query, user)
+    case .some(.store(.full)?):
+      refusedCount += 1
+      pins.end(before, of: query, user)
+    case let outcome where !hasDiskFault:
+      failure = "client \(number): a pin was not set: \(String(describing: outcome))"
+    default: break
+    }
+  }
+
+  /// The users who may have pins.
+  var pinUsers: Set<String?> { pins.users }
+
+  /// Takes the pins of the current user as they were read. Returns a description of a pin that cannot be.
+  func takePins(_ found: [StoredPin]) -> String? { pins.take(found, of: user) }
 
   func setNetwork(_ isEnabled: Bool) {
     isNetworkEnabled = isEnabled

@@ -7,6 +7,9 @@
 // crashed. The disk of a client may be full for a while. A write then either fails and has no effect, or is
 // queued. The client may not fail.
 //
+// Clients also pin queries. Before or after the listeners are compared, the pinned queries of each user are
+// compared without listeners (SyncHistory+Pins.swift).
+//
 // A client may be doomed: from some disk call on, which may be in the middle of any operation, all its calls
 // fail. Writes that it issues after it is doomed may be lost, but must not be applied twice.
 
@@ -15,10 +18,10 @@ import DocumentStore
 import OfflineSync
 
 package struct SyncHistory {
-  private var rng: SeededRandom
+  var rng: SeededRandom
   private let seed: UInt64
-  private let world: any SyncWorld
-  private var clients: [SyncClient] = []
+  let world: any SyncWorld
+  var clients: [SyncClient] = []
   private var words: Set<String> = []
   private var rejectedWords: Set<String> = []
   /// The words that may or may not be in the final list: those of doomed clients, and those of cancelled
@@ -31,7 +34,8 @@ package struct SyncHistory {
   private var counts: [SyncCampaign.Kind: Int] = [:]
   private var failure: String?
 
-  private static let documents = 5
+  static let documents = 5
+  static let queryCount = 6
 
   private init(
     seed: UInt64, _ makeWorld: (inout SeededRandom) throws -> any SyncWorld
@@ -77,8 +81,8 @@ package struct SyncHistory {
     return result
   }
 
-  private var scheduler: any PlayedScheduler { world.scheduler }
-  private var authority: DocumentStore { world.authority }
+  var scheduler: any PlayedScheduler { world.scheduler }
+  var authority: DocumentStore { world.authority }
 
   /// Releases all objects. Otherwise scheduled work and open streams would retain them.
   private func releaseAll() {
@@ -110,12 +114,12 @@ package struct SyncHistory {
 
   private mutating func act() throws {
     let client = clients[rng.below(clients.count)]
-    switch rng.below(30) {
+    switch rng.below(33) {
     case 0..<6: writeWord(client)
     case 6..<10: writeDocument(client)
     case 10, 11:
       count(.listeners)
-      client.listen(to: query(rng.below(6)))
+      client.listen(to: query(rng.below(Self.queryCount)))
     case 12:
       if let text = client.seen.keys.sorted().randomElement(using: &rng) { client.unlisten(text) }
     case 13, 14:
@@ -150,6 +154,8 @@ package struct SyncHistory {
       guard !client.hasDiskFault else { return }
       if !client.hasFullDisk { count(.fullDisks) }
       client.setFullDisk(!client.hasFullDisk)
+    case 28, 29: pin(client)
+    case 30: unpin(client)
     default: cancel(client)
     }
   }
@@ -257,16 +263,16 @@ package struct SyncHistory {
     }
   }
 
-  private mutating func count(_ kind: SyncCampaign.Kind) { counts[kind, default: 0] += 1 }
+  mutating func count(_ kind: SyncCampaign.Kind, by amount: Int = 1) { counts[kind, default: 0] += amount }
 
   // MARK: What is written and asked
 
   private static let counter = DocumentPath(unchecked: ["counters", "all"])
   private static let list = DocumentPath(unchecked: ["lists", "all"])
 
-  private func path(_ number: Int) -> DocumentPath { DocumentPath(unchecked: ["rooms", "\(number)"]) }
+  func path(_ number: Int) -> DocumentPath { DocumentPath(unchecked: ["rooms", "\(number)"]) }
 
-  private mutating func fields() -> StoredMap {
+  mutating func fields() -> StoredMap {
     StoredMap([("n", .integer(Int64(rng.below(10)))), ("s", .string("\(rng.below(100))"))])
   }
 
@@ -281,7 +287,7 @@ package struct SyncHistory {
     }
   }
 
-  private func query(_ number: Int) -> StructuredQuery {
+  func query(_ number: Int) -> StructuredQuery {
     let rooms = StructuredQuery(.collection(CollectionPath(unchecked: ["rooms"])))
     let field = StoredFieldPath(unchecked: ["n"])
     let ordered = try? rooms.ordered(by: OrderBy(field, .ascending))
@@ -297,7 +303,7 @@ package struct SyncHistory {
 
   // MARK: What must be
 
-  private func currentFailure() throws -> String? {
+  func currentFailure() throws -> String? {
     if let failure { return failure }
     for client in clients {
       if let failure = client.failure ?? client.prematureWaitProblem() { return failure }
@@ -307,6 +313,7 @@ package struct SyncHistory {
         do throws(DocumentStoreError) { return try engine.brokenInvariant() } catch { return "\(error)" }
       }
       if let broken = broken ?? "its engine cannot be queried" { return "client \(client.number): \(broken)" }
+      if let problem = pinRecordProblem(client) { return "client \(client.number): \(problem)" }
     }
     return nil
   }
@@ -328,7 +335,9 @@ package struct SyncHistory {
         return "client \(client.number) has \(client.waiting) waits that never end"
       }
     }
-    for client in clients { for number in 0..<6 { client.listen(to: query(number)) } }
+    let comparesPinsFirst = rng.oneIn(2)
+    if comparesPinsFirst, let failure = try pinProblem() { return failure }
+    for client in clients { for number in 0..<Self.queryCount { client.listen(to: query(number)) } }
     world.refresh()
     world.play(for: 400_000_000) { (try? firstDifference() ?? wrongWords()) == .some(nil) }
     if let failure = try currentFailure() { return failure }
@@ -337,7 +346,8 @@ package struct SyncHistory {
     }
     counts[.refusedCalls] = clients.reduce(0) { $0 + $1.refusedCount }
     counts[.conflicts] = clients.reduce(0) { $0 + $1.conflictCount }
-    return try firstDifference() ?? wrongWords()
+    if let failure = try firstDifference() ?? wrongWords() { return failure }
+    return comparesPinsFirst ? nil : try pinProblem()
   }
 
   private func firstDifference() throws -> String? {
