@@ -51,6 +51,17 @@ extension Authority {
     }
   }
 
+  /// Closes a batch whose request was lost. `done` is called within this call, or later on another thread.
+  package func close(
+    _ write: RemoteWrite, as user: String?, connection: UInt64? = nil,
+    done: @escaping @Sendable (Result<WriteLedger.ClosedBatch, RemoteError>) -> Void
+  ) {
+    ledger.close(write, as: user, connection: connection) { [self] closed in
+      done(closed)
+      tellTime()
+    }
+  }
+
   // MARK: Rules
 
   /// Throws unless the user may read the result of a query. The documents of the store itself are not for

@@ -10,6 +10,8 @@
 //                  if it may have been accepted, and a delayed duplicate of a batch that was rejected
 //   5. commit      the batch together with the run's document, which then has the outcome (+Commit)
 //
+// A client whose request was lost can close the batch instead of sending it again (+Closing).
+//
 // A run that was not seen for the lifetime of runs is forgotten (+Expiry). Registration tokens tell its
 // batches from those of a new run. Usable from any thread.
 
@@ -87,7 +89,7 @@ package final class WriteLedger: Sendable {
     removeExpiredLater()
   }
 
-  private func checked(_ write: RemoteWrite, as user: String?) throws(RemoteError) -> RunName {
+  func checked(_ write: RemoteWrite, as user: String?) throws(RemoteError) -> RunName {
     let run = RunName(user: user, queue: write.id.queue, run: write.id.run)
     try run.check()
     try Self.checkPaths(of: write)
@@ -155,7 +157,7 @@ package final class WriteLedger: Sendable {
   /// version is just before the run, so that the watch stream overrides it. `versionBefore` is that version,
   /// too, and no document ever had it. The result of a patch therefore counts as assumed until the watch
   /// stream delivers the document, and batches that follow are refused.
-  private static func droppedOutcome(of write: RemoteWrite, _ known: RunRecord) -> Answer {
+  static func droppedOutcome(of write: RemoteWrite, _ known: RunRecord) -> Answer {
     let start = known.registered?.microseconds ?? 0
     let placeholder = SnapshotVersion(microseconds: max(start - 1, SnapshotVersion.first.microseconds))
     let results = write.mutations.map { mutation in
@@ -174,7 +176,7 @@ package final class WriteLedger: Sendable {
 
   /// Returns the record that the batch continues. Throws if the batch may have been accepted before, or was
   /// rejected before.
-  private func admitted(
+  func admitted(
     _ write: RemoteWrite, _ run: RunName, known: RunRecord?
   ) throws(RemoteError) -> RunRecord {
     // Without a date, a batch of a run that was forgotten looks like a new one.
