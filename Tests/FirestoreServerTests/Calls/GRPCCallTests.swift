@@ -20,6 +20,23 @@ import Testing
     #expect(try Wire.Document(protobuf: read.messages[0]).name == "\(TestServer.documents)/rooms/a")
   }
 
+  @Test func metadataIdentifiesACommit() throws {
+    let server = try TestServer()
+    let identity = try RESTRequestTests.identity(server)
+    let answers = try (0..<2).map { _ in
+      try server.call("Commit", TestServer.commit("rooms/a", 7)) { request in
+        request.fields.append(("dugout-write-id", identity))
+      }
+    }
+    #expect(answers.map(\.code) == [0, 0])
+    #expect(answers[0].messages == answers[1].messages)
+    #expect(try Wire.IdentifiedCommitResponse(protobuf: answers[0].messages[0]).isIdentified)
+    let refused = try server.call("Commit", TestServer.commit("rooms/a", 7)) { request in
+      request.fields.append(("dugout-write-id", "%"))
+    }
+    #expect(refused.code == 3)
+  }
+
   @Test func errorsKeepTheirCodes() throws {
     let server = try TestServer()
     let answer = try server.call("GetDocument", TestServer.get("rooms/none"))

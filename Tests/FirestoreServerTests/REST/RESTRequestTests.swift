@@ -1,8 +1,11 @@
 // Requests of the REST API.
 
+import DocumentStore
 import FirestoreWire
+import OfflineSync
 import Testing
 
+@testable import Authority
 @testable import FirestoreServer
 @testable import HTTPTransport
 
@@ -21,6 +24,36 @@ import Testing
     #expect(read.fields["content-type"] == "application/json; charset=utf-8")
     #expect(read.fields["x-request-id"] != nil)
     #expect(read.text.contains("rooms/a"))
+  }
+
+  /// The identity of a batch whose run the server has registered.
+  static func identity(_ server: TestServer) throws -> String {
+    let run = RunRegistration(queue: "queue", run: RunID(7))
+    var write = RemoteWrite(
+      id: WriteID(queue: run.queue, run: run.run, batch: BatchID(1)), mutations: [], firstOpen: BatchID(1))
+    write.registration = try Authority.of(server.store).ledger.register(run, as: nil)
+    return try WriteLabels.text(Wire.WriteIdentity(write))
+  }
+
+  @Test func aHeaderFieldIdentifiesACommit() throws {
+    let server = try TestServer()
+    let write = "{\"update\":{\"name\":\"\(TestServer.documents)/rooms/a\",\"fields\":{}}}"
+    var request = TestRequest(
+      "POST", "/v1/\(TestServer.documents):commit", body: "{\"writes\":[\(write)]}")
+    let identity = try Self.identity(server)
+    request.fields = [("content-type", "text/plain"), ("dugout-write-id", identity)]
+    let (first, second) = (server.send(request), server.send(request))
+    #expect(first.status == 200)
+    #expect(first.text.contains(#""dugoutIdentified":true"#))
+    #expect(first.body == second.body)
+    // Several fields are no identity.
+    request.fields.append(("dugout-write-id", identity))
+    let refused = server.send(request)
+    #expect(refused.status == 400 && refused.text.contains("INVALID_ARGUMENT"))
+    // Other requests ignore the field.
+    var read = TestRequest("GET", "/v1/\(TestServer.documents)/rooms/a")
+    read.fields = [("dugout-write-id", "%")]
+    #expect(server.send(read).status == 200)
   }
 
   @Test func errorsHaveGooglesForm() throws {

@@ -62,6 +62,36 @@ import Testing
     #expect(try WriteLabels.message(Wire.WriteIdentity.self, in: [:], at: WriteLabels.write) == nil)
   }
 
+  @Test func anIdentityInMetadataIsALabel() throws {
+    let identity = Wire.WriteIdentity(batch())
+    #expect(try WriteLabels.identity(inMetadata: WriteLabels.text(identity)) == identity)
+    for text in ["%", "/w==", "CgI", String(repeating: "A", count: WriteLabels.metadataBytesMax + 4)] {
+      do throws(RemoteError) {
+        _ = try WriteLabels.identity(inMetadata: text)
+        Issue.record("\(text.prefix(20)) is an identity")
+      } catch { #expect(error.code == .invalidArgument) }
+    }
+  }
+
+  @Test func otherClientsSkipTheFieldsOfACommit() throws {
+    var response = Wire.IdentifiedCommitResponse()
+    response.commitTime = Wire.Timestamp(seconds: 1, nanos: 2)
+    response.writeResults = [
+      Wire.IdentifiedWriteResult(
+        WriteResult(
+          version: SnapshotVersion(microseconds: 3), versionBefore: SnapshotVersion(microseconds: 2)))
+    ]
+    (response.isIdentified, response.isClosed) = (true, true)
+    for plain in [
+      try Wire.CommitResponse(protobuf: response.protobuf()), try Wire.CommitResponse(json: response.json()),
+    ] {
+      #expect(plain.commitTime == response.commitTime)
+      #expect(plain.writeResults.map(\.updateTime) == response.writeResults.map(\.updateTime))
+    }
+    #expect(try Wire.IdentifiedCommitResponse(protobuf: response.protobuf()) == response)
+    #expect(try Wire.IdentifiedCommitResponse(json: response.json()) == response)
+  }
+
   @Test func otherClientsSkipTheFieldsOfAnAnswer() throws {
     var response = Wire.IdentifiedWriteResponse()
     response.streamToken = [1]

@@ -35,9 +35,23 @@ final class CallRunner: Sendable {
   }
 
   /// The caller as the service knows it. A connection of a proxy is none, because many clients share it.
-  func metadata(_ caller: Caller, _ connection: ConnectionInfo) -> CallMetadata {
-    CallMetadata(user: caller.user, connection: connection.isProxy ? nil : connection.number)
+  /// `fields` are those of the request.
+  func metadata(
+    _ caller: Caller, _ connection: ConnectionInfo, with fields: HTTPFields = HTTPFields()
+  ) -> CallMetadata {
+    CallMetadata(
+      user: caller.user, connection: connection.isProxy ? nil : connection.number,
+      writeIdentity: Self.writeIdentity(fields))
   }
+
+  /// The identity of a commit. Several fields with this name are joined, and the service refuses them.
+  private static func writeIdentity(_ fields: HTTPFields) -> String? {
+    let all = fields.all(identityField)
+    return all.isEmpty ? nil : all.joined(separator: ", ")
+  }
+
+  /// `WriteLabels.write`, in the form in which fields are looked up.
+  private static let identityField: StaticString = "dugout-write-id"
 
   /// Notes the database of a request for the log, if its name follows the grammar.
   func note(_ name: @autoclosure () -> DatabaseName?, in record: RequestRecord) {

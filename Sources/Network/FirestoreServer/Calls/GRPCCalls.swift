@@ -19,7 +19,7 @@ struct GRPCCalls: GRPCHandler {
         runner.journal.metrics.refused(.draining)
         throw CallRunner.draining
       }
-      let metadata = runner.metadata(caller, call.connection)
+      let metadata = runner.metadata(caller, call.connection, with: call.fields)
       switch method {
       case .unknown:
         throw RemoteError(.unimplemented, "Method not found: \(call.method.drop { $0 == "/" })")

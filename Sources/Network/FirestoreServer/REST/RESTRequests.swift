@@ -26,7 +26,7 @@ struct RESTRequests: Sendable {
       response.answer(CallRunner.draining, fields, record: record)
       return AnsweredRequest()
     }
-    let metadata = runner.metadata(caller, request.connection)
+    let metadata = runner.metadata(caller, request.connection, with: request.fields)
     let exchange = RESTExchange(
       runner, metadata, response: RESTResponse(response, record, fields: fields),
       bodyBytesMax: limits.messageBytesMax)

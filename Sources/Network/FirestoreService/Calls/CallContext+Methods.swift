@@ -21,7 +21,9 @@ extension CallContext {
     case .updateDocument: return try pending(request, responder, updateDocument)
     case .deleteDocument: return try pending(request, responder, deleteDocument)
     case .beginTransaction: try unary(request, responder, beginTransaction)
-    case .commit: return try pending(request, responder, commit)
+    case .commit:
+      guard let identity = metadata.writeIdentity else { return try pending(request, responder, commit) }
+      return try commitOnce(request, identity, to: responder)
     case .rollback: try unary(request, responder, rollback)
     case .listCollectionIds: try unary(request, responder, listCollectionIds)
     case .partitionQuery: try unary(request, responder, partitionQuery)

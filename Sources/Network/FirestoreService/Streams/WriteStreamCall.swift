@@ -143,7 +143,7 @@ final class WriteStreamCall: CallHandler {
     database.authority.ledger.register(
       runs, as: context.user, connection: context.metadata.connection
     ) { [self] registered in
-      noteRefusal(registered)
+      context.noteRefusal(registered)
       perform { stream throws(RemoteError) in
         let tokens = try registered.get()
         let answered = runs.compactMap { run in
@@ -188,18 +188,10 @@ final class WriteStreamCall: CallHandler {
         database.authority.take(
           write, as: stream.context.user, connection: stream.context.metadata.connection
         ) { taken in
-          stream.noteRefusal(taken)
+          stream.context.noteRefusal(taken)
           stream.perform { stream throws(RemoteError) in try stream.didTake(try taken.get()) }
         }
       }
-    }
-  }
-
-  private func noteRefusal(_ outcome: Result<some Any, RemoteError>) {
-    switch outcome {
-    case .failure(.overloaded): context.options.onRefusal?(.waitingCommits)
-    case .failure(.tooManyTurns): context.options.onRefusal?(.waitingWrites)
-    default: break
     }
   }
 

@@ -1,9 +1,12 @@
-// How a client of Dugout identifies its batches on a write stream, so that the server applies each batch
-// once. Other servers ignore the labels, and other clients ignore the fields that answers have in addition.
+// How a client of Dugout identifies its batches, so that the server applies each batch once. Other servers
+// ignore the labels and the metadata, and other clients ignore the fields that answers have in addition.
 //
-//   label              on                    content
-//   dugout-runs        the first request     base64 of RunRegistrations
-//   dugout-write-id    a request with writes base64 of WriteIdentity
+//   label              on                                   content
+//   dugout-runs        the first request of a write stream  base64 of RunRegistrations
+//   dugout-write-id    a later request with writes          base64 of WriteIdentity
+//
+//   metadata           on                                   content
+//   dugout-write-id    Commit without a transaction         base64 of WriteIdentity
 
 package import OfflineSync
 
@@ -12,18 +15,38 @@ package enum WriteLabels {
   package static let runs = "dugout-runs"
   package static let write = "dugout-write-id"
 
+  /// The maximum size of an identity in metadata. Servers and proxies limit the fields of a request.
+  package static let metadataBytesMax = 4096
+
   /// Reads the message in a label; nil if there is no such label.
   package static func message<Message: WireMessage>(
     _ type: Message.Type = Message.self, in labels: Wire.Labels, at name: String
   ) throws(RemoteError) -> Message? {
     guard let text = labels[name] else { return nil }
+    return try message(text, in: "The label \(name)")
+  }
+
+  /// Reads the identity in the metadata of a commit.
+  package static func identity(inMetadata text: String) throws(RemoteError) -> Wire.WriteIdentity {
+    let count = text.utf8.count
+    guard count <= metadataBytesMax else {
+      throw RemoteError(
+        .invalidArgument,
+        "The metadata \(write) has \(count) bytes, and the limit is \(metadataBytesMax).")
+    }
+    return try message(text, in: "The metadata \(write)")
+  }
+
+  private static func message<Message: WireMessage>(
+    _ text: String, in place: String
+  ) throws(RemoteError) -> Message {
     guard let bytes = Base64.decode(Array(text.utf8)) else {
-      throw RemoteError(.invalidArgument, "The label \(name) is not base64.")
+      throw RemoteError(.invalidArgument, "\(place) is not base64.")
     }
     do throws(WireError) {
       return try Message(protobuf: bytes)
     } catch {
-      throw RemoteError(.invalidArgument, "The label \(name) is not a message: \(error.message)")
+      throw RemoteError(.invalidArgument, "\(place) is not a message: \(error.message)")
     }
   }
 
