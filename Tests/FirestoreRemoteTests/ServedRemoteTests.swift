@@ -2,11 +2,14 @@
 
 import ByteStore
 import DocumentStore
-import FirestoreRemote
+import FirestoreWire
+import HTTPClient
 import Harness
 import OfflineSync
 import ServerHarness
 import Testing
+
+@testable import FirestoreRemote
 
 #if Server
 @Suite struct ServedRemoteTests {
@@ -94,6 +97,27 @@ import Testing
     }
   }
 
+  @Test func laterCommitsAreOneRequestEach() async throws {
+    try await ServedStore.with { served in
+      let options = Phone.options("127.0.0.1:\(served.port)")
+      let scheduler = QueueScheduler(label: "dugout.tests.remote")
+      let transport = CountingTransport(SystemTransport.make(host: options.host, isTLS: false))
+      let channels = WebChannels(transport, database: options.name.text, scheduler: scheduler)
+      let remote = FirestoreRemote(options, transport: transport, channels: channels, on: scheduler)
+      let increment = FieldTransform(try StoredFieldPath(["n"]), .increment(.integer(1)))
+      let add = Mutation.patch(
+        DocumentPath("rooms/a"), StoredMap(), mask: FieldMask([]), transforms: [increment])
+      for number in 1...5 {
+        let version: Result<SnapshotVersion, RemoteError> = answer { remote.commit([add], as: nil, $0) }
+        let stored = try #require(try served.store.document(at: DocumentPath("rooms/a")))
+        #expect(stored.fields["n"] == .integer(Int64(number)))
+        #expect(try version.get() == SnapshotVersion(stored.updateTime))
+        #expect(transport.commitCount == number)
+      }
+      #expect(transport.openedSessionCount == 1)
+    }
+  }
+
   @Test func callsAreAnswered() async throws {
     try await ServedStore.with { served in
       let remote = FirestoreRemote(Phone.options("127.0.0.1:\(served.port)"))
@@ -116,6 +140,29 @@ import Testing
       }
       #expect(try values.get() == [.integer(1), .integer(2)])
     }
+  }
+}
+
+/// Counts the requests that it passes on.
+private final class CountingTransport: WebTransport {
+  private let transport: any WebTransport
+  private let counts = Locked((commits: 0, sessions: 0))
+
+  init(_ transport: any WebTransport) { self.transport = transport }
+
+  var commitCount: Int { counts.withLock { $0.commits } }
+  var openedSessionCount: Int { counts.withLock { $0.sessions } }
+
+  func begin(
+    _ request: WebRequest, _ handler: @escaping @Sendable (WebEvent) -> Void
+  ) -> any WebExchange {
+    counts.withLock { counts in
+      if request.target.contains(":commit") { counts.commits += 1 }
+      if request.method == "POST", request.target.contains("/channel"), !request.target.contains("SID=") {
+        counts.sessions += 1
+      }
+    }
+    return transport.begin(request, handler)
   }
 }
 #endif

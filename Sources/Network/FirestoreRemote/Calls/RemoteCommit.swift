@@ -2,7 +2,17 @@
 
 internal import DocumentStore
 internal import FirestoreWire
+internal import HTTPClient
 internal import OfflineSync
+
+/// The answer to a commit with an identity.
+struct CommitAnswer {
+  let version: SnapshotVersion
+  /// Whether the server has taken the identity.
+  let isIdentified: Bool
+  /// Whether the batch was never applied, and never will be.
+  let isClosed: Bool
+}
 
 extension RemoteContext {
   /// Commits writes with one request. If the answer is lost, the outcome is unknown, because the server would
@@ -11,30 +21,59 @@ extension RemoteContext {
     _ mutations: [Mutation], as user: String?,
     _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
   ) {
-    var request = Wire.CommitRequest()
     let body: [UInt8]
-    do throws(RemoteError) {
-      for mutation in mutations { request.writes.append(try database.wire(mutation)) }
-      body = try RemoteContext.encode(batch: request)
-    } catch {
-      return answer(.failure(error))
-    }
-    var version: SnapshotVersion?
-    call(
-      "commit", at: database.documentsName, body: body, as: user,
-      answer: WebCall.Answer(
-        take: { message throws(RemoteError) in
-          version = SnapshotVersion(try RemoteContext.decode(Wire.CommitResponse.self, message).commitTime)
-        },
-        done: { result in
-          switch result {
-          case .success:
-            answer(version.map { .success($0) } ?? .failure(.unanswered))
-          case .failure(let failure) where failure.isWithoutEffect: answer(.failure(failure.error.unsent))
-          case .failure: answer(.failure(.unanswered))
-          }
-        }
-      ))
+    do throws(RemoteError) { body = try commitBody(mutations) } catch { return answer(.failure(error)) }
+    commitCall([], body: body, as: user) { result in
+      switch result {
+      case .success(let committed): answer(.success(committed.version))
+      case .failure(let failure) where failure.isWithoutEffect: answer(.failure(failure.error.unsent))
+      case .failure: answer(.failure(.unanswered))
+      }
+    }.start()
+  }
+
+  /// A call with the body of a commit. The caller starts it. With an identity, a server of Dugout applies the
+  /// writes once.
+  func commitCall(
+    _ identity: Wire.WriteIdentity, body: [UInt8], as user: String?,
+    _ answer: @escaping (Result<CommitAnswer, CallFailure>) -> Void
+  ) throws(RemoteError) -> WebCall {
+    let text: String
+    do throws(WireError) { text = try WriteLabels.text(identity) } catch { throw RemoteError(error) }
+    return commitCall([WebRequest.Field(WriteLabels.write, text)], body: body, as: user, answer)
+  }
+
+  private func commitCall(
+    _ fields: [WebRequest.Field], body: [UInt8], as user: String?,
+    _ answer: @escaping (Result<CommitAnswer, CallFailure>) -> Void
+  ) -> WebCall {
+    var committed: CommitAnswer?
+    let receivers = WebCall.Answer(
+      take: { message throws(RemoteError) in
+        let response = try RemoteContext.decode(Wire.IdentifiedCommitResponse.self, message)
+        committed = CommitAnswer(
+          version: SnapshotVersion(response.commitTime), isIdentified: response.isIdentified,
+          isClosed: response.isClosed)
+      },
+      done: { result in
+        answer(
+          result.flatMap {
+            guard let committed else {
+              return .failure(CallFailure(error: .unanswered, isWithoutEffect: false))
+            }
+            return .success(committed)
+          })
+      })
+    return WebCall(
+      self, target: head.target(of: "commit", at: database.documentsName), fields: fields, body: body,
+      as: user, answer: receivers)
+  }
+
+  /// The body of a commit. Throws INVALID_ARGUMENT if it is longer than what any server takes.
+  func commitBody(_ mutations: [Mutation]) throws(RemoteError) -> [UInt8] {
+    var request = Wire.CommitRequest()
+    for mutation in mutations { request.writes.append(try database.wire(mutation)) }
+    return try RemoteContext.encode(batch: request)
   }
 }
 

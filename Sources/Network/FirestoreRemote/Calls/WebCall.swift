@@ -36,6 +36,8 @@ final class WebCall: @unchecked Sendable {
   private let context: RemoteContext
   private let target: String
   private let user: String?
+  /// Fields of the request besides those of all requests.
+  private let fields: [WebRequest.Field]
   private var body: [UInt8]
   /// Nil at the end of the call.
   private var answer: Answer?
@@ -58,9 +60,13 @@ final class WebCall: @unchecked Sendable {
   /// The body of an answer with another status than 200.
   private var refusal: [UInt8] = []
 
-  init(_ context: RemoteContext, target: String, body: [UInt8], as user: String?, answer: Answer) {
+  init(
+    _ context: RemoteContext, target: String, fields: [WebRequest.Field] = [], body: [UInt8],
+    as user: String?, answer: Answer
+  ) {
     self.context = context
     self.target = target
+    self.fields = fields
     self.body = body
     self.user = user
     self.answer = answer
@@ -72,9 +78,19 @@ final class WebCall: @unchecked Sendable {
     fetchTokens()
   }
 
+  /// Whether the call has had no effect so far: a server has not got the request, or has refused its token.
+  var isWithoutEffect: Bool { phase == .waiting }
+
+  /// Ends the call without an answer.
+  func cancel() {
+    answer = nil
+    guard phase != .over else { return }
+    end(.failure(CallFailure(error: .unanswered, isWithoutEffect: isWithoutEffect)))
+  }
+
   private func timeOut() {
     guard phase != .over else { return }
-    end(.failure(CallFailure(error: .unanswered, isWithoutEffect: phase == .waiting)))
+    end(.failure(CallFailure(error: .unanswered, isWithoutEffect: isWithoutEffect)))
   }
 
   // MARK: The request
@@ -97,7 +113,7 @@ final class WebCall: @unchecked Sendable {
     refusal = []
     elements = JSONElements(bytesMax: RemoteContext.limits.bytesMax)
     var request = WebRequest("POST", target)
-    request.fields = [WebRequest.Field("content-type", "text/plain")] + context.head.fields(tokens)
+    request.fields = [WebRequest.Field("content-type", "text/plain")] + context.head.fields(tokens) + fields
     request.body = body
     let attempt = attempt
     exchange = context.transport.begin(request) { [weak self, scheduler = context.scheduler] event in

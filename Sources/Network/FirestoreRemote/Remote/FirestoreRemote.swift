@@ -141,7 +141,9 @@ public final class FirestoreRemote: Remote {
     _ answer: @escaping @Sendable (Result<SnapshotVersion, RemoteError>) -> Void
   ) {
     context.scheduler.run { [context, runs] in
-      guard runs.registers != false else { return context.commit(mutations, as: user, answer) }
+      guard runs.registers != false, !mutations.isEmpty else {
+        return context.commit(mutations, as: user, answer)
+      }
       CommitOnce(context, runs, committing: mutations, as: user, answer: answer).start()
     }
   }

@@ -1,14 +1,19 @@
-// A commit outside the queue, on a write stream of its own.
+// A commit outside the queue, which a server of Dugout applies once.
 //
 //   1. It waits until few others run.
-//   2. The handshake registers the run of the user. A server that registers nothing gets the commit by REST.
-//   3. The batch is sent, with its identity.
-//   4. If the stream ends without an answer, another stream is opened after a delay, and the batch is sent
-//      again. The server answers with the outcome of the first time.
+//   2. The handshake of a write stream registers the run of the user, unless the server has registered it
+//      before. A server that registers nothing gets the commit without an identity.
+//   3. The batch is one request, with its identity in a header field.
+//   4. If the answer is lost, the batch is closed after a delay. The server answers with the outcome if it
+//      has applied the batch. If not, it will never apply it, and the writes are sent as another batch.
+//
+// So each number is sent with its writes once. A request that arrives late is refused, and a refusal is about
+// the only request of its batch. A server that ignores identities has nothing to apply in step 4.
 //
 // All of that together has the time limit of a call.
 
 internal import DocumentStore
+internal import FirestoreWire
 internal import OfflineSync
 
 /// It is only accessed on the scheduler of its remote.
@@ -19,19 +24,29 @@ final class CommitOnce: @unchecked Sendable {
   private let context: RemoteContext
   private let runs: CommitRuns
   private let user: String?
-  private var write: RemoteWrite
+  private let mutations: [Mutation]
+  /// The request with the writes, and the one without.
+  private var body: [UInt8] = []
+  private var emptyBody: [UInt8] = []
   private var answer: Answer?
-  private var stream: (any WriteStream)?
   /// Whether it has left the line of commits.
   private var hasBegun = false
-  private var attempt = 0
   private var backoff: Backoff
+
+  // The registration.
+  private var stream: (any WriteStream)?
+  private var streamCount = 0
   /// Whether the present stream has registered the run.
   private var isRegistered = false
-  /// Whether the batch was sent on the present stream.
-  private var isSent = false
-  /// The number of streams on which the batch was sent. A server may have applied it if there is one.
-  private var sentCount = 0
+  /// Whether the server has refused a registration of before.
+  private var hasRefusedRegistration = false
+
+  // The batch.
+  /// The present number; nil if the writes have none.
+  private var batch: RemoteWrite?
+  private var call: WebCall?
+  /// Whether the server may have applied the present batch, although its request has ended.
+  private var mayBeApplied = false
 
   init(
     _ context: RemoteContext, _ runs: CommitRuns, committing mutations: [Mutation], as user: String?,
@@ -40,15 +55,15 @@ final class CommitOnce: @unchecked Sendable {
     self.context = context
     self.runs = runs
     self.user = user
+    self.mutations = mutations
     self.answer = answer
-    write = runs.add(mutations, of: user)
-    backoff = Backoff(seed: UInt64(bitPattern: write.id.batch.value) ^ write.id.run.value)
+    backoff = Backoff(seed: .random(in: 0...UInt64.max))
     // The first delay is none.
     _ = backoff.next()
   }
 
   func start() {
-    // The line, the stream or the delay keeps the commit, and the timer does not after the answer.
+    // The line, the stream, the call or the delay keeps the commit, and the timer does not after the answer.
     context.scheduler.run(after: context.callTimeLimit) { [weak self] in self?.timeOut() }
     runs.begin(self)
   }
@@ -57,80 +72,157 @@ final class CommitOnce: @unchecked Sendable {
   func run() {
     guard answer != nil else { return runs.end(self, hasRun: true) }
     hasBegun = true
-    if runs.registers == false { sendByREST() } else { open() }
+    guard runs.registers != false else { return commitWithoutIdentity() }
+    do throws(RemoteError) {
+      body = try context.commitBody(mutations)
+      emptyBody = try context.commitBody([])
+    } catch {
+      return end(.failure(error))
+    }
+    proceed()
   }
 
   private func timeOut() {
-    end(.failure(sentCount > 0 ? .unanswered : RemoteError(.unavailable, "The remote has not answered.")))
+    let isUnanswered = mayBeApplied || call.map { !$0.isWithoutEffect } ?? false
+    end(.failure(isUnanswered ? .unanswered : RemoteError(.unavailable, "The remote has not answered.")))
   }
 
-  // MARK: Streams
+  // MARK: Steps
 
-  private func open() {
+  private func proceed() {
     guard answer != nil else { return }
-    attempt += 1
-    let attempt = attempt
-    (isRegistered, isSent) = (false, false)
-    stream = BatchStream(context, as: user) { [self] event in
-      guard answer != nil, attempt == self.attempt else { return }
-      receive(event)
+    if mayBeApplied {
+      closeBatch()
+    } else if runs.isRegistered(user) {
+      sendBatch()
+    } else {
+      register()
     }
   }
 
-  private func receive(_ event: WriteStreamEvent) {
-    switch event {
-    case .opened: stream?.handshake([], runs: [runs.registration(of: user)])
-    case .registered(let tokens):
-      guard runs.take(tokens, of: user) else { return }
-      runs.noteRegistration()
-      isRegistered = true
-    case .handshakeComplete: send()
-    case .answered(let version, _, _): end(.success(version))
-    case .overtaken: end(.failure(.unanswered))
-    case .closed(let error): ended(error)
-    }
-  }
+  private func retry() { context.scheduler.run(after: backoff.next()) { [self] in proceed() } }
 
-  private func send() {
-    guard isRegistered else { return sendByREST() }
-    write = runs.sent(write, of: user)
-    isSent = true
-    sentCount += 1
-    stream?.write(write)
-  }
-
-  private func sendByREST() {
-    runs.noteNoRegistration()
-    // Another server has taken the place of one that perhaps has applied the batch.
-    guard sentCount == 0, let answer else { return end(.failure(.unanswered)) }
-    let mutations = write.mutations
+  /// Commits at a server that takes no identities. It has not got the present writes.
+  private func commitWithoutIdentity() {
+    guard let answer else { return }
     finish()
     context.commit(mutations, as: user, answer)
   }
 
-  // MARK: The end
+  // MARK: Registering
 
-  private func ended(_ error: RemoteError?) {
-    stream = nil
-    // Without an error, the stream has ended because the app has another token.
-    if attempt == 1, error == nil || error?.code == .unauthenticated { return open() }
-    let error = error ?? RemoteError(.unavailable, "The stream has ended.")
-    guard sentCount > 0 else { return end(.failure(error.unsent)) }
-    switch error.code {
-    // The server may have forgotten a batch that it has applied.
-    case _ where error == .outcomeUnknown: end(.failure(.unanswered))
-    // These also come from connections, before the batch is sent or after it was applied.
-    case .resourceExhausted, .unauthenticated: retry()
-    case _ where !isSent: if error.code.isPermanent { end(.failure(.unanswered)) } else { retry() }
-    // The server looks for the batch before it looks at these.
-    case .invalidArgument, .notFound, .alreadyExists, .failedPrecondition, .aborted: end(.failure(error))
-    case _ where error.code.isRefusal && sentCount == 1: end(.failure(error))
-    case _ where error.code.isPermanent: end(.failure(.unanswered))
-    default: retry()
+  private func register() {
+    streamCount += 1
+    let number = streamCount
+    isRegistered = false
+    stream = BatchStream(context, as: user) { [self] event in
+      guard answer != nil, stream != nil, number == streamCount else { return }
+      switch event {
+      case .opened: stream?.handshake([], runs: [runs.registration(of: user)])
+      case .registered(let tokens): isRegistered = runs.take(tokens, of: user)
+      case .handshakeComplete:
+        closeStream()
+        if isRegistered { return proceed() }
+        runs.noteNoRegistration()
+        commitWithoutIdentity()
+      case .closed(let error): registrationEnded(error)
+      case .answered, .overtaken: break
+      }
     }
   }
 
-  private func retry() { context.scheduler.run(after: backoff.next()) { [self] in open() } }
+  private func registrationEnded(_ error: RemoteError?) {
+    stream = nil
+    // Without an error, the stream has ended because the app has another token.
+    if streamCount == 1, error == nil || error?.code == .unauthenticated { return register() }
+    end(.failure((error ?? RemoteError(.unavailable, "The stream has ended.")).unsent))
+  }
+
+  private func closeStream() {
+    stream?.close()
+    stream = nil
+  }
+
+  // MARK: Sending
+
+  private func sendBatch() {
+    let batch = self.batch ?? runs.add(of: user)
+    self.batch = batch
+    send(batch, body) { [self] result in
+      switch result {
+      case .success(let answer):
+        // The server has committed the writes, also if it ignores identities. They were sent to it once.
+        if !answer.isIdentified { runs.noteNoRegistration() }
+        end(.success(answer.version))
+      case .failure(let failure) where failure.isWithoutEffect: refused(failure.error)
+      case .failure:
+        mayBeApplied = true
+        retry()
+      }
+    }
+  }
+
+  private func send(
+    _ batch: RemoteWrite, _ body: [UInt8], _ done: @escaping (Result<CommitAnswer, CallFailure>) -> Void
+  ) {
+    do throws(RemoteError) {
+      let call = try context.commitCall(runs.identity(of: batch, of: user), body: body, as: user) {
+        [self] result in
+        self.call = nil
+        done(result)
+      }
+      self.call = call
+      // The answer may come within this call.
+      call.start()
+    } catch {
+      done(.failure(CallFailure(error: error, isWithoutEffect: true)))
+    }
+  }
+
+  /// Takes a refusal of the batch, which was not applied.
+  private func refused(_ error: RemoteError) {
+    switch error {
+    case .outcomeUnknown:
+      // A batch that is sent for the first time has no outcome: the server does not know the run any more.
+      guard !hasRefusedRegistration, let batch else { return end(.failure(.unanswered)) }
+      hasRefusedRegistration = true
+      runs.refuse(batch.registration, of: user)
+      dropBatch()
+      proceed()
+    case _ where error.code == .resourceExhausted: retry()
+    default: end(.failure(error.unsent))
+    }
+  }
+
+  /// Closes the batch, whose answer was lost.
+  private func closeBatch() {
+    guard let batch else { return }
+    send(batch, emptyBody) { [self] result in
+      switch result {
+      case .success(let answer) where !answer.isIdentified:
+        // Another server has taken the place of one that perhaps has applied the batch.
+        runs.noteNoRegistration()
+        end(.failure(.unanswered))
+      case .success(let answer) where !answer.isClosed: end(.success(answer.version))
+      case .success:
+        mayBeApplied = false
+        dropBatch()
+        proceed()
+      case .failure(let failure):
+        // The server may have forgotten a batch that it has applied.
+        if failure.error.code.isPermanent, !failure.isOfOther { return end(.failure(.unanswered)) }
+        retry()
+      }
+    }
+  }
+
+  /// Removes the number of a batch that is not applied.
+  private func dropBatch() {
+    if let batch { runs.remove(batch, of: user) }
+    batch = nil
+  }
+
+  // MARK: The end
 
   private func end(_ result: Result<SnapshotVersion, RemoteError>) {
     guard let answer else { return }
@@ -140,9 +232,11 @@ final class CommitOnce: @unchecked Sendable {
 
   private func finish() {
     answer = nil
-    stream?.close()
-    stream = nil
-    runs.remove(write, of: user)
+    body = []
+    closeStream()
+    call?.cancel()
+    call = nil
+    dropBatch()
     runs.end(self, hasRun: hasBegun)
   }
 }

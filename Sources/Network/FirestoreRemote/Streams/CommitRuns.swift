@@ -1,14 +1,14 @@
 // The runs under which a remote commits outside the queue.
 //
 //   - The remote is a queue of its own, with one run for each user. Each commit is a batch.
-//   - A server of Dugout registers the run when a write stream opens, and applies each batch once. A commit
-//     whose answer was lost is therefore sent again.
-//   - A few commits run at a time, and the others wait in their order. Each one has a session of its own, and
-//     a connection would have none left for the other streams.
+//   - A server of Dugout registers the run when a write stream opens, and applies each batch once. The
+//     registration is kept until the server refuses it, so later commits need no stream.
+//   - A few commits run at a time, and the others wait in their order. The server keeps the outcomes of a few
+//     batches without an answer, and commits the batches of a run one after the other.
 //   - It is found out with the first commit whether the server is one of Dugout. Another one may have stood
-//     in for it for a while, so a server that registers nothing is asked again after ten minutes.
+//     in for it for a while, so a server that takes no identities is asked again after ten minutes.
 
-internal import DocumentStore
+internal import FirestoreWire
 internal import OfflineSync
 
 /// It is only accessed on the scheduler of its remote.
@@ -17,6 +17,8 @@ final class CommitRuns: @unchecked Sendable {
   private struct Run {
     let id = RunID(.random(in: 0...UInt64.max))
     var token: [UInt8] = []
+    /// Whether the server has given the token, and has not refused it since.
+    var isRegistered = false
     var last: Int64 = 0
     /// The batches without an answer.
     var open: Set<Int64> = []
@@ -31,7 +33,7 @@ final class CommitRuns: @unchecked Sendable {
   private let scheduler: any SyncScheduler
   private let queue = "commits-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
   private var runs: [String?: Run] = [:]
-  /// Whether the server registers runs; nil if that is not known.
+  /// Whether the server takes identities of commits; nil if that is not known.
   private(set) var registers: Bool?
   private var runningCount = 0
   private var waiting: [CommitOnce] = []
@@ -40,10 +42,9 @@ final class CommitRuns: @unchecked Sendable {
 
   // MARK: The server
 
-  func noteRegistration() { registers = true }
-
-  /// Notes that the server registers nothing.
+  /// Notes that the server registers nothing, or ignores identities of commits.
   func noteNoRegistration() {
+    for user in runs.keys { runs[user]?.isRegistered = false }
     guard registers != false else { return }
     registers = false
     scheduler.run(after: Self.retryTime) { [weak self] in self?.registers = nil }
@@ -69,21 +70,9 @@ final class CommitRuns: @unchecked Sendable {
     scheduler.run { next.run() }
   }
 
-  // MARK: Batches
+  // MARK: Registrations
 
-  /// Adds a batch to the run of a user.
-  func add(_ mutations: [Mutation], of user: String?) -> RemoteWrite {
-    var run = runs[user, default: Run()]
-    run.last += 1
-    run.open.insert(run.last)
-    runs[user] = run
-    return RemoteWrite(
-      id: WriteID(queue: queue, run: run.id, batch: BatchID(run.last)), mutations: mutations,
-      firstOpen: BatchID(1))
-  }
-
-  /// Removes a batch, which will not be sent again.
-  func remove(_ write: RemoteWrite, of user: String?) { runs[user]?.open.remove(write.id.batch.value) }
+  func isRegistered(_ user: String?) -> Bool { runs[user]?.isRegistered ?? false }
 
   func registration(of user: String?) -> RunRegistration {
     let run = runs[user, default: Run()]
@@ -94,16 +83,39 @@ final class CommitRuns: @unchecked Sendable {
   /// Keeps the token of the run of a user. Returns false if there is none.
   func take(_ tokens: [RunID: [UInt8]], of user: String?) -> Bool {
     guard let run = runs[user], let token = tokens[run.id] else { return false }
+    registers = true
     runs[user]?.token = token
+    runs[user]?.isRegistered = true
     return true
   }
 
-  /// The batch as it is sent now.
-  func sent(_ write: RemoteWrite, of user: String?) -> RemoteWrite {
-    guard let run = runs[user] else { return write }
-    var write = write
-    write.firstOpen = BatchID(run.open.min() ?? write.id.batch.value)
-    if write.registration.isEmpty { write.registration = run.token }
+  /// Notes that the server has refused a token. Another commit may have got a new one since.
+  func refuse(_ token: [UInt8], of user: String?) {
+    if runs[user]?.token == token { runs[user]?.isRegistered = false }
+  }
+
+  // MARK: Batches
+
+  /// Adds a batch to the run of a user, which is registered.
+  func add(of user: String?) -> RemoteWrite {
+    var run = runs[user, default: Run()]
+    run.last += 1
+    run.open.insert(run.last)
+    runs[user] = run
+    let batch = BatchID(run.last)
+    var write = RemoteWrite(
+      id: WriteID(queue: queue, run: run.id, batch: batch), mutations: [], firstOpen: batch)
+    write.registration = run.token
     return write
+  }
+
+  /// Removes a batch, which will not be sent again.
+  func remove(_ batch: RemoteWrite, of user: String?) { runs[user]?.open.remove(batch.id.batch.value) }
+
+  /// The identity of a batch as it is sent now.
+  func identity(of batch: RemoteWrite, of user: String?) -> Wire.WriteIdentity {
+    var batch = batch
+    if let first = runs[user]?.open.min() { batch.firstOpen = BatchID(first) }
+    return Wire.WriteIdentity(batch)
   }
 }
