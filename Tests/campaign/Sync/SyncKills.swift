@@ -2,13 +2,18 @@
 //
 //   1. A server and its clients start. The clients write words, and go offline now and then.
 //   2. Again and again, one of the processes is killed, or the server is asked to end. It starts again.
-//   3. All processes run. The clients are asked to come to their end, and show what the server has.
-//   4. Each word that was in an outbox is in the list, once. No other word is there but those that were
-//      issued. The counter is the number of words.
+//   3. All processes run. The clients send what is in their outboxes.
+//   4. The server has each word that was in an outbox, once. It has no other word but those that were issued.
+//      The counter is the number of words.
+//   5. The listeners of all clients come to show what the server has.
 
 #if Server
+import ByteStore
+import DocumentStore
+import FirestoreRemote
 import Foundation
 import Harness
+import OfflineSync
 import ServerHarness
 
 struct SyncKills {
@@ -95,8 +100,7 @@ struct SyncKills {
       Thread.sleep(forTimeInterval: 0.05 + Double(random.below(300)) / 1000)
       try act()
     }
-    try finish()
-    try check()
+    try check(finish())
   }
 
   private mutating func start(_ place: SyncWorker.Place, _ name: String) throws -> Process {
@@ -135,25 +139,79 @@ struct SyncKills {
     Violation("\(client.name) has ended with \(client.process.terminationStatus) by itself")
   }
 
-  private func finish() throws {
+  /// Waits until a condition holds for each client.
+  private func wait(
+    _ purpose: String, until isDone: (Client) throws -> Bool, failed: (Client) -> String = { _ in "" }
+  ) throws {
+    let end = Date().addingTimeInterval(Self.endSeconds)
     for client in clients {
-      _ = FileManager.default.createFile(atPath: client.place.request.path, contents: nil)
+      while try !isDone(client) {
+        guard client.process.isRunning else { throw ended(client) }
+        guard Date() < end else {
+          throw Violation("\(client.name) does not \(purpose) in \(Int(Self.endSeconds)) s\(failed(client))")
+        }
+        Thread.sleep(forTimeInterval: 0.01)
+      }
+    }
+  }
+
+  /// Has the clients send what they have. Returns the state of the server.
+  private func finish() throws -> SyncWorker.State {
+    for client in clients {
+      _ = FileManager.default.createFile(atPath: client.place.finish.path, contents: nil)
+    }
+    try wait("send its outbox", until: { FileManager.default.fileExists(atPath: $0.place.drained.path) })
+    let state = try served()
+    try wait(
+      "show the state of the server", until: { shown(by: $0) == state },
+      failed: { client in
+        guard let shown = shown(by: client) else { return ": it shows nothing" }
+        return ": it shows \(shown.count) and \(shown.words.count) words"
+          + " instead of \(state.count) and \(state.words.count)"
+      })
+    for client in clients {
+      _ = FileManager.default.createFile(atPath: client.place.end.path, contents: nil)
     }
     let end = Date().addingTimeInterval(Self.endSeconds)
     for client in clients {
       while client.process.isRunning {
-        guard Date() < end else {
-          throw Violation("\(client.name) does not come to its end in \(Int(Self.endSeconds)) s")
-        }
+        guard Date() < end else { throw Violation("\(client.name) does not end") }
         Thread.sleep(forTimeInterval: 0.01)
       }
       guard client.process.terminationStatus == 0 else { throw ended(client) }
     }
+    return state
+  }
+
+  private func shown(by client: Client) -> SyncWorker.State? {
+    guard let data = try? Data(contentsOf: client.place.shown) else { return nil }
+    return try? JSONDecoder().decode(SyncWorker.State.self, from: data)
+  }
+
+  /// The state of the server, read without a cache.
+  private func served() throws -> SyncWorker.State {
+    var options = FirestoreRemoteOptions(project: LiveServer.project)
+    options.host = "127.0.0.1:\(port)"
+    options.isSSLEnabled = false
+    let remote = FirestoreRemote(options)
+    let answer = Locked<Result<[RemoteDocument], RemoteError>?>(nil)
+    let path = DocumentPath(unchecked: SyncWorker.totals.split(separator: "/").map(String.init))
+    remote.documents(at: [path], as: nil) { result in
+      answer.withLock { $0 = result }
+      answer.wakeAll()
+    }
+    let fields = try answer.withLock(when: { $0 != nil }) { $0 }?.get().first?.fields
+    var state = SyncWorker.State(count: 0, words: [])
+    if case .integer(let count) = fields?["count"] { state.count = Int(count) }
+    if case .array(let words) = fields?["words"] {
+      state.words = words.compactMap { if case .string(let word) = $0 { word } else { nil } }
+    }
+    return state
   }
 
   // MARK: What must be
 
-  private mutating func check() throws {
+  private mutating func check(_ state: SyncWorker.State) throws {
     var issued: Set<String> = []
     var queued: Set<String> = []
     for client in clients {
@@ -164,26 +222,18 @@ struct SyncKills {
         if words[0] == SyncWorker.issued { issued.insert(words[1]) } else { queued.insert(words[1]) }
       }
     }
-    // The client that ends last shows the writes of all.
-    let results = try clients.map { client in
-      try JSONDecoder().decode(SyncWorker.Result.self, from: Data(contentsOf: client.place.result))
-    }
-    guard let last = results.max(by: { $0.words.count < $1.words.count }) else { return }
-    let listed = Set(last.words)
+    let listed = Set(state.words)
     counts.words += queued.count
     counts.unknownWords += listed.subtracting(queued).count
-    if listed.count != last.words.count { throw Violation("a word is in the list twice") }
+    if listed.count != state.words.count { throw Violation("a word is in the list twice") }
     if !queued.isSubset(of: listed) {
       throw Violation("lost words: \(queued.subtracting(listed).sorted().prefix(5))")
     }
     if !listed.isSubset(of: issued) {
       throw Violation("words that were never issued: \(listed.subtracting(issued).sorted().prefix(5))")
     }
-    if last.count != listed.count {
-      throw Violation("the counter is \(last.count), and the list has \(listed.count) words")
-    }
-    for result in results where !Set(result.words).isSubset(of: listed) {
-      throw Violation("a client shows a word that another one does not")
+    if state.count != listed.count {
+      throw Violation("the counter is \(state.count), and the list has \(listed.count) words")
     }
   }
 }

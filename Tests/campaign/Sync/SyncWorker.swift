@@ -1,10 +1,14 @@
 // A client of a server, as a process that is killed and started again.
 //
-// The process writes words until a file asks it to come to an end. Each word increments a counter and joins a
-// list, in one batch. The journal has a line before each write, and another one when the write is in the
-// outbox, from which it must not be lost.
+//   1. It writes words until a file asks it to finish. Each word increments a counter and joins a list, in one
+//      batch. The journal has a line before each write, and another one when the write is in the outbox, from
+//      which it must not be lost.
+//   2. It waits until its outbox is empty, and says so by a file.
+//   3. Until another file asks it to end, it notes each confirmed state that its listener shows. In all of
+//      them, the counter is the number of words, because the server never had another state.
 
 #if Server
+import ByteStore
 import FirebaseFirestore
 import FirestoreRemote
 import Foundation
@@ -20,13 +24,20 @@ enum SyncWorker {
 
     var database: URL { folder.appendingPathComponent("database") }
     var journal: URL { folder.appendingPathComponent("journal.txt") }
-    /// Exists when the client has to come to its end.
-    var request: URL { folder.appendingPathComponent("finish") }
-    /// The words that the client shows at its end.
-    var result: URL { folder.appendingPathComponent("words.json") }
+    /// Exists when the client has to stop writing.
+    var finish: URL { folder.appendingPathComponent("finish") }
+    /// Exists when the outbox of a client that finishes is empty.
+    var drained: URL { folder.appendingPathComponent("drained") }
+    /// The last state that the client has shown after that.
+    var shown: URL { folder.appendingPathComponent("shown.json") }
+    /// Exists when the client has to end.
+    var end: URL { folder.appendingPathComponent("end") }
   }
 
-  struct Result: Codable, Equatable {
+  static let totals = "totals/words"
+
+  /// The counter and the list.
+  struct State: Codable, Equatable {
     var count: Int
     var words: [String]
   }
@@ -58,12 +69,12 @@ enum SyncWorker {
 }
 
 private struct SyncWriter {
-  private static let totals = "totals/words"
-
   private let place: SyncWorker.Place
   private let name: String
   private let firestore: Firestore
   private let journal: FileHandle
+  /// The last confirmed state of the listener, or one before it that no server had.
+  private let shown = Locked<SyncWorker.State?>(nil)
   private var random: SeededRandom
   private var number: Int
 
@@ -89,23 +100,48 @@ private struct SyncWriter {
   }
 
   mutating func run() async throws {
-    let listener = firestore.document(Self.totals).addSnapshotListener { _, _ in }
+    let totals = firestore.document(SyncWorker.totals)
+    let listener = totals.addSnapshotListener(includeMetadataChanges: true) { [shown] snapshot, _ in
+      guard let snapshot, !snapshot.metadata.isFromCache, !snapshot.metadata.hasPendingWrites else { return }
+      shown.withLock { if $0?.isPossible ?? true { $0 = SyncWorker.State(snapshot) } }
+    }
     defer { listener.remove() }
-    while !FileManager.default.fileExists(atPath: place.request.path) {
+    while try !exists(place.finish) {
       try await write()
       if random.oneIn(12) { try await beOffline() }
       try await Task.sleep(for: .milliseconds(random.below(60)))
     }
     try await firestore.enableNetwork()
     try await firestore.waitForPendingWrites()
-    try await finish()
+    _ = FileManager.default.createFile(atPath: place.drained.path, contents: nil)
+    try await show()
+    try await firestore.terminate()
+  }
+
+  private func exists(_ file: URL) throws -> Bool {
+    if let state = shown.withLock({ $0 }), !state.isPossible {
+      throw Violation("the counter is \(state.count), and the list has \(state.words.count) words")
+    }
+    return FileManager.default.fileExists(atPath: file.path)
+  }
+
+  /// Notes what the listener shows, until the end.
+  private func show() async throws {
+    var noted: SyncWorker.State?
+    while try !exists(place.end) {
+      if let state = shown.withLock({ $0 }), state != noted {
+        try JSONEncoder().encode(state).write(to: place.shown, options: .atomic)
+        noted = state
+      }
+      try await Task.sleep(for: .milliseconds(10))
+    }
   }
 
   private mutating func write() async throws {
     number += 1
     let word = "\(name)-\(number)"
     try note(SyncWorker.issued, word)
-    try await firestore.document(Self.totals).setData(
+    try await firestore.document(SyncWorker.totals).setData(
       ["count": FieldValue.increment(Int64(1)), "words": FieldValue.arrayUnion([word])], merge: true)
     try note(SyncWorker.queued, word)
   }
@@ -120,14 +156,14 @@ private struct SyncWriter {
   private func note(_ event: String, _ word: String) throws {
     try journal.write(contentsOf: Data("\(event) \(word)\n".utf8))
   }
+}
 
-  private func finish() async throws {
-    let snapshot = try await firestore.document(Self.totals).getDocument(source: .server)
-    let words = snapshot.get("words") as? [String] ?? []
-    let count = (snapshot.get("count") as? NSNumber)?.intValue ?? 0
-    let data = try JSONEncoder().encode(SyncWorker.Result(count: count, words: words))
-    try data.write(to: place.result, options: .atomic)
-    try await firestore.terminate()
+extension SyncWorker.State {
+  fileprivate var isPossible: Bool { count == words.count }
+
+  fileprivate init(_ snapshot: DocumentSnapshot) {
+    count = (snapshot.get("count") as? NSNumber)?.intValue ?? 0
+    words = snapshot.get("words") as? [String] ?? []
   }
 }
 #endif
