@@ -111,6 +111,24 @@ import Testing
       .watchChanged(.target(.noChange, [], resumeToken: [1]), SnapshotVersion(microseconds: 20 + Int64(id))))
   }
 
+  /// A remote may send a document that has changed and is not in the target.
+  @Test func aDocumentThatTheRemoteSendsOutsideOfItsTargetIsCollected() throws {
+    _ = try engine.handle(.listen(ListenerID(1), rooms, ListenRules()))
+    let target = try #require(engine.target(of: rooms))
+    _ = try engine.handle(.watchOpened)
+    _ = try engine.handle(.watchChanged(.target(.added, [target]), .none))
+    let outside = DocumentPath(unchecked: ["halls", "a"])
+    let document = RemoteDocument(outside, StoredMap(), version: SnapshotVersion(microseconds: 10))
+    _ = try engine.handle(
+      .watchChanged(.document(outside, document, updated: [], removed: [target]), .none))
+    _ = try engine.handle(.watchChanged(.target(.current, [target], resumeToken: [1]), .none))
+    _ = try engine.handle(
+      .watchChanged(.target(.noChange, [], resumeToken: [1]), SnapshotVersion(microseconds: 20)))
+    #expect(try engine.local.document(outside).isFound)
+    _ = try engine.handle(.collect(threshold: 0, percentile: 100))
+    #expect(try !engine.local.document(outside).isFound)
+  }
+
   // MARK: The eager collector
 
   private func event(adding path: DocumentPath, to target: TargetID) -> RemoteEvent {

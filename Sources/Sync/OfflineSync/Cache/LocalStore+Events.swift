@@ -24,7 +24,10 @@ extension LocalStore {
     var changed: [DocumentPath] = []
     for (path, document) in event.documents {
       if event.resolvedLimbo.contains(path) { transaction.orphans.insert(path) }
-      if try take(document, &transaction) { changed.append(path) }
+      guard try take(document, &transaction) else { continue }
+      changed.append(path)
+      // The remote also sends documents that have changed and are in none of the client's targets.
+      if collector == .lru, document.isFound, !isInTarget(path, event) { transaction.orphans.insert(path) }
     }
     if event.version != .none { globals.version = max(globals.version, event.version) }
     var documents: [SyncedDocument] = []
@@ -43,6 +46,13 @@ extension LocalStore {
     }
     if !transaction.isEmpty || !transaction.orphans.isEmpty { try finish(&transaction) }
     return documents
+  }
+
+  /// Whether the event has a document as one of a target that the client knows.
+  private func isInTarget(_ path: DocumentPath, _ event: RemoteEvent) -> Bool {
+    event.targetChanges.contains { id, change in
+      targets[id] != nil && (change.added.contains(path) || change.modified.contains(path))
+    }
   }
 
   private func apply(
