@@ -129,6 +129,47 @@ import Testing
     #expect(try !engine.local.document(outside).isFound)
   }
 
+  // MARK: After a restart
+
+  private let path = DocumentPath(unchecked: ["rooms", "a"])
+
+  private func reopened(_ local: LocalStore) throws -> LocalStore {
+    try LocalStore(local.store, user: nil, collector: .lru, client: "client")
+  }
+
+  /// Reports that a view of a target has the document.
+  private func see(_ path: DocumentPath, _ target: TargetID, _ local: LocalStore) throws {
+    try local.note([LocalStore.ViewReport(id: target, added: [path], removed: [], isFromCache: true)])
+  }
+
+  /// Returns the documents in the cache after a collection of everything.
+  private func kept(_ local: LocalStore, active: Set<TargetID> = []) throws -> [DocumentPath] {
+    _ = try local.collect(threshold: 0, percentile: 100, active: active)
+    return try local.documents(rooms).map(\.path)
+  }
+
+  /// The remote has accepted the write, and its watch stream has not brought the document yet.
+  @Test func aDocumentThatOnlyAViewHoldsIsCollectedAfterARestart() throws {
+    let local = engine.local
+    let target = try local.allocate(rooms).id
+    let batch = try local.write([.set(path, StoredMap())], at: try #require(StoredTimestamp(microseconds: 5)))
+    try see(path, target, local)
+    let version = SnapshotVersion(microseconds: 10)
+    _ = try local.acknowledge(
+      batch.batch.id, version, results: [WriteResult(version: version)], token: [])
+    #expect(try kept(local, active: [target]) == [path], "a view has it")
+    #expect(try kept(reopened(local)) == [])
+  }
+
+  @Test func aDocumentThatAViewHeldAtACollectionIsCollectedAfterARestart() throws {
+    let local = engine.local
+    let (old, seen) = (try local.allocate(StructuredQuery(.document(path))).id, try local.allocate(rooms).id)
+    _ = try local.apply(event(adding: path, to: old))
+    try see(path, seen, local)
+    #expect(try kept(local, active: [seen]) == [path], "a view has it")
+    #expect(try kept(reopened(local)) == [])
+  }
+
   // MARK: The eager collector
 
   private func event(adding path: DocumentPath, to target: TargetID) -> RemoteEvent {

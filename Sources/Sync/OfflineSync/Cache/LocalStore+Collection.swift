@@ -10,12 +10,17 @@ extension LocalStore {
   }
 
   /// Handles the documents that lost their last reference. Called at the end of each operation. The eager
-  /// collector removes these documents immediately, and the LRU collector records them as orphans.
+  /// collector removes these documents immediately, and the LRU collector records them as orphans. It also
+  /// records documents that only views hold, because views do not outlive the process.
   func releaseOrphans(_ transaction: inout CacheTransaction) throws(DocumentStoreError) {
-    for path in transaction.orphans where try !isHeld(path) {
-      switch collector {
-      case .eager: try transaction.setRemote(SyncedDocument(path))
-      case .lru: transaction.put([("s", .integer(globals.sequence))], at: CacheKeys.orphan(path))
+    switch collector {
+    case .eager:
+      for path in transaction.orphans where try !isHeld(path) {
+        try transaction.setRemote(SyncedDocument(path))
+      }
+    case .lru:
+      for path in transaction.orphans where !isQueued(path) && !isKey(path) {
+        transaction.put([("s", .integer(globals.sequence))], at: CacheKeys.orphan(path))
       }
     }
   }
@@ -26,8 +31,11 @@ extension LocalStore {
   private func isHeld(_ path: DocumentPath) throws(DocumentStoreError) -> Bool {
     if pinCounts[path] != nil || isQueued(path) { return true }
     if collector == .eager { for id in targets.keys { _ = try remoteKeys(of: id) } }
-    return keys.values.contains { $0.contains(path) }
+    return isKey(path)
   }
+
+  /// Whether a target whose documents are loaded has the document.
+  private func isKey(_ path: DocumentPath) -> Bool { keys.values.contains { $0.contains(path) } }
 
   /// The approximate size of the cache.
   package var bytes: UInt64 { store.approximateBytes }
@@ -66,7 +74,11 @@ extension LocalStore {
       collected.targets += 1
     }
     for id in targets.keys { candidates.subtract(try remoteKeys(of: id)) }
-    for path in candidates where try !isHeld(path) {
+    for path in candidates {
+      guard try !isHeld(path) else {
+        transaction.orphans.insert(path)
+        continue
+      }
       try transaction.setRemote(SyncedDocument(path))
       transaction.remove(CacheKeys.orphan(path))
       collected.documents += 1
