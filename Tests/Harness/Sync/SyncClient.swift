@@ -67,8 +67,8 @@ final class SyncClient: @unchecked Sendable {
   private static func resolvesConflicts(_ number: Int) -> Bool { number % 2 == 1 }
 
   /// Whether a collection removes every document without a target. A client that collects at once keeps those
-  /// of targets that it could not release. A client that resolves conflicts may keep documents of its lookups.
-  var collectsEverything: Bool { !usesEagerGarbageCollection && !Self.resolvesConflicts(number) }
+  /// of targets that it could not release.
+  var collectsEverything: Bool { !usesEagerGarbageCollection }
 
   /// Whether most steps of the client exceed one commit.
   var hasSmallCommits: Bool { seed % 3 == 0 }
