@@ -130,7 +130,7 @@ import Testing
   }
 
   /// Half of the window is taken at a time, so that the transfer is not paused and resumed for each piece.
-  @Test func anAnswerGoesOnWhenHalfOfItIsTaken() throws {
+  @Test func anAnswerContinuesWhenHalfOfItIsTaken() throws {
     let body = Self.body(4 << 20)
     let server = try server(Array("\(Self.lengthHead)\(body.count)\r\n\r\n".utf8) + body)
     let transport = TransportKind.curl.make(server.port)

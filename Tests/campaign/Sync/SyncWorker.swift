@@ -1,8 +1,8 @@
 // A client of a server, as a process that is killed and started again.
 //
-//   1. It writes words until a file asks it to finish. Each word increments a counter and joins a list, in one
-//      batch. The journal has a line before each write, and another one when the write is in the outbox, from
-//      which it must not be lost.
+//   1. It writes words until a file asks it to finish. Each word increments a counter and joins a list, in
+//      one batch. The journal has a line before each write, and another one when the write is in the outbox,
+//      from which it must not be lost.
 //   2. It waits until its outbox is empty, and says so by a file.
 //   3. Until another file asks it to end, it notes each confirmed state that its listener shows. In all of
 //      them, the counter is the number of words, because the server never had another state.

@@ -98,7 +98,8 @@ public final class FirestoreRemote: Remote {
 
   /// Reports that the app has another token of a user. Requests from here on have a token that the closure is
   /// asked for again, and the streams of the user are opened again. A stream with writes that were sent first
-  /// waits for their answers, for the time limit of a call. Clients that wait after a failure connect at once.
+  /// waits for their answers, for the time limit of a call. Clients that wait after a failure connect at
+  /// once.
   public func tokenDidChange(of user: String?) {
     context.scheduler.run { [context] in context.credentials.renewToken(of: user) }
   }

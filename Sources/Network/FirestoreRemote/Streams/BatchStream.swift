@@ -4,9 +4,9 @@
 //     client in a label, which Firestore ignores.
 //   - A server of Dugout answers with registrations. Batches then have an identity, and are applied once.
 //   - Each request has the last token of the stream.
-//   - When the app has another token, the stream waits for the answers to the batches that it has sent. Another
-//     server than Dugout would apply a batch again whose answer is on its way. Batches of that time are not
-//     sent. The client sends all batches without an answer on its next stream.
+//   - When the app has another token, the stream waits for the answers to the batches that it has sent.
+//     Another server than Dugout would apply a batch again whose answer is on its way. Batches of that time
+//     are not sent. The client sends all batches without an answer on its next stream.
 
 internal import DocumentStore
 internal import FirestoreWire

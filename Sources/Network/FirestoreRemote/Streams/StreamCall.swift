@@ -2,8 +2,9 @@
 //
 //   1. The tokens are fetched. Messages that are sent meanwhile wait.
 //   2. The channel is opened with the tokens, and the messages are sent.
-//   3. The stream ends with the channel, with a message that breaks a rule, or after the app has another token
-//      for its user. A stream that ends for another token has no error, so its client opens it again at once.
+//   3. The stream ends with the channel, with a message that breaks a rule, or after the app has another
+//      token for its user. A stream that ends for another token has no error, so its client opens it again
+//      at once.
 
 internal import OfflineSync
 

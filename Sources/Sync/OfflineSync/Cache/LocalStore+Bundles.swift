@@ -20,8 +20,8 @@ extension LocalStore {
     }
     let whole = try allocate(text: "__bundle__/\(bundle.id)")
     let paths = Set(bundle.documents.map(\.path))
-    // The documents are stored after an entry that names them. A crash would otherwise leave documents that no
-    // collection finds. What the bundle had before stays until the end.
+    // The documents are stored after an entry that names them. A crash would otherwise leave documents that
+    // no collection finds. The earlier documents of the bundle stay until the end.
     var keeping = begin()
     try setKeys(of: whole.id, paths.union(try remoteKeys(of: whole.id)), transaction: &keeping)
     try finish(&keeping)
