@@ -364,6 +364,23 @@ import Testing
     #expect(try states(second).map(\.pin.isOverBudget) == [true])
   }
 
+  @Test func aPinWhoseExcessWasNotRecordedIsSuspendedAtTheNextStart() throws {
+    let first = try world.client(on: disk)
+    try pin(rooms, first)
+    first.stop()
+    try first.store.close()
+    // A crash between the documents and the record of the pin leaves a pin with too many documents.
+    let store = try DocumentStore.open(
+      "/client", options: LoopbackWorld.manual, platform: disk.platform(seed: 1))
+    let local = try LocalStore(store, user: nil, collector: .lru, client: "client")
+    try local.putPin(rooms, PinLimits(documentsMax: 3))
+    try store.close()
+    let second = try world.client(on: disk)
+    world.pass()
+    #expect(try states(second).map(\.pin.isOverBudget) == [true])
+    #expect(world.ask(second) { $0.syncProgress.queries.isEmpty } == true)
+  }
+
   @Test func aByteBudgetFollowsTheSizesOfTheDocuments() throws {
     let client = try world.client(on: disk)
     try pin(rooms, client)

@@ -69,7 +69,6 @@ extension SyncEngine {
     guard let pin = local.pin(of: query) else { return takeEffects() }
     pinning.failures[pin.text] = nil
     try follow(pin)
-    if let id = local.idsByText[pin.text] { try enforceBudget(of: id) }
     return takeEffects()
   }
 
@@ -126,6 +125,9 @@ extension SyncEngine {
       (followed.sizes, followed.bytes) = (known.sizes, known.bytes)
     }
     pinning.followed[target.id] = followed
+    // An earlier process may have stored the documents, and not that they exceed the budget.
+    try enforceBudget(of: target.id)
+    guard pinning.followed[target.id] != nil else { return }
     try follow(TargetData(target, pin.query))
   }
 
