@@ -54,6 +54,28 @@ import Testing
     #expect(try engine.local.documents(rooms).isEmpty)
   }
 
+  /// The records would be the oldest ones at each collection, which would then remove nothing.
+  @Test func aCollectionRemovesTheRecordsOfDocumentsThatATargetHas() throws {
+    _ = try engine.handle(.unlisten(try hear()))
+    let store = engine.local.store
+    func recordCount() throws -> Int {
+      try store.documents(StructuredQuery(.collection(CollectionPath(unchecked: ["__orphans__"])))).count
+    }
+    // A later process does not have the documents of the target in memory.
+    let later = SyncEngine(try LocalStore(store, user: nil, collector: .lru, client: "client"))
+    let path = try DocumentPath(["rooms", "a"])
+    let time = try #require(StoredTimestamp(microseconds: 25))
+    _ = try later.handle(.write([.set(path, StoredMap())], at: time, nil))
+    let batch = try #require(later.local.queue.batches(about: path).first)
+    let version = SnapshotVersion(microseconds: 30)
+    _ = try later.local.acknowledge(batch.id, version, results: [WriteResult(version: version)], token: [])
+    #expect(try recordCount() == 1)
+    _ = try later.handle(.listen(ListenerID(2), rooms, ListenRules()))
+    _ = try later.handle(.collect(threshold: 0, percentile: 100))
+    #expect(try recordCount() == 0)
+    #expect(try later.local.documents(rooms).count == 2)
+  }
+
   @Test func evictedDocumentsAreRequestedWithoutAResumeToken() throws {
     let time = try #require(StoredTimestamp(microseconds: 15))
     let id = try hear()

@@ -22,7 +22,7 @@
 //     version and a resolver is set. The fields are those of `__remote__`
 //   - `__targets__/<id>`: q: text, s: sequence, v: version, l: limboFreeVersion, r: resumeToken, t: readTime
 //   - `__targets__/<id>/__keys__/<path>`: a document of the target
-//   - `__orphans__/<path>`: s: the sequence number at which the last target released the document
+//   - `__orphans__/<path>`: s: the sequence number at which the document was left without a target
 //   - `__sync__/globals`: c: client, b: last batch, t: last target, s: sequence, v: last version, u: user
 //   - `__sync__/upload`: a marker that exists while documents that are older than the attachment of the
 //     remote are added to the queue

@@ -67,6 +67,7 @@ extension LocalStore {
     var collected = Collected()
     var candidates = Set<DocumentPath>()
     for (path, sequence) in orphans where sequence <= last { candidates.insert(path) }
+    let recorded = candidates
     for target in targets.values.sorted(by: { $0.id < $1.id })
     where target.sequence <= last && !active.contains(target.id) {
       candidates.formUnion(try remoteKeys(of: target.id))
@@ -74,8 +75,12 @@ extension LocalStore {
       collected.targets += 1
     }
     for id in targets.keys { candidates.subtract(try remoteKeys(of: id)) }
+    // Records of documents that a target has would be the oldest ones at each collection. A document gets a
+    // record again when the last target releases it.
+    for path in recorded.subtracting(candidates) { transaction.remove(CacheKeys.orphan(path)) }
     for path in candidates {
       guard try !isHeld(path) else {
+        if recorded.contains(path) { transaction.remove(CacheKeys.orphan(path)) }
         transaction.orphans.insert(path)
         continue
       }
