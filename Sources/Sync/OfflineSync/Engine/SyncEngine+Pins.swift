@@ -69,6 +69,7 @@ extension SyncEngine {
     guard let pin = local.pin(of: query) else { return takeEffects() }
     pinning.failures[pin.text] = nil
     try follow(pin)
+    if let id = local.idsByText[pin.text] { try enforceBudget(of: id) }
     return takeEffects()
   }
 
@@ -125,9 +126,10 @@ extension SyncEngine {
       (followed.sizes, followed.bytes) = (known.sizes, known.bytes)
     }
     pinning.followed[target.id] = followed
-    // An earlier process may have stored the documents, and not that they exceed the budget.
-    try enforceBudget(of: target.id)
-    guard pinning.followed[target.id] != nil else { return }
+    // An earlier process may have stored the documents, and not that they exceed the budget. Their sizes are
+    // read with the first change, because a start must not read all pinned documents.
+    let count = try local.remoteKeys(of: target.id).count
+    guard !pin.budget.isExceeded(byDocuments: count, bytes: 0) else { return try suspend(target.id) }
     try follow(TargetData(target, pin.query))
   }
 

@@ -101,6 +101,8 @@ extension SyncEngine {
     guard watching.phase == .opening else { return }
     watching.phase = .open
     for target in watching.targets.values.sorted(by: { $0.id < $1.id }) { send(target) }
+    // The last target may have gone while the stream was opened.
+    startIdleTimerIfUnused()
   }
 
   func watchClosed(_ error: RemoteError?) throws(DocumentStoreError) {
