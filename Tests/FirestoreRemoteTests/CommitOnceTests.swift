@@ -298,6 +298,19 @@ import Testing
     #expect(answers.lastError == .unanswered)
   }
 
+  /// The request may have reached the server in spite of the page.
+  @Test(arguments: [403, 404, 409])
+  func thePageOfAProxyIsNoRefusal(status: Int) throws {
+    let answers = try commitAgain()
+    let first = try identity()
+    try exchange().answer(status: status, "<html>")
+    #expect(answers.all.isEmpty)
+    wait()
+    #expect(try identity() == first && writeCount() == 0)
+    try succeed()
+    #expect(try #require(answers.last).get() == Self.version)
+  }
+
   /// The page of a proxy says nothing about the server behind it.
   @Test(arguments: [403, 404, 429, 401])
   func closingIsRepeatedAfterThePageOfAProxy(status: Int) throws {

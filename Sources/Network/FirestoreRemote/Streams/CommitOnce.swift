@@ -10,7 +10,9 @@
 // So each number is sent with its writes once. A request that arrives late is refused, and a refusal is about
 // the only request of its batch. A server that ignores identities has nothing to apply in step 4.
 //
-// All of that together has the time limit of a call.
+// Together, these steps have the time limit of a call. Step 4 comes in time if the connection breaks or the
+// answer is an error, but not if the connection is silent. A commit without an identity has a time limit of
+// its own.
 
 internal import DocumentStore
 internal import FirestoreWire
@@ -38,7 +40,9 @@ final class CommitOnce: @unchecked Sendable {
   private var streamCount = 0
   /// Whether the present stream has registered the run.
   private var isRegistered = false
-  /// Whether the server has refused a registration of before.
+  /// Whether a stream has ended because of its token, and another one was opened.
+  private var hasRenewedToken = false
+  /// Whether the server has refused the previous registration.
   private var hasRefusedRegistration = false
 
   // The batch.
@@ -134,7 +138,10 @@ final class CommitOnce: @unchecked Sendable {
   private func registrationEnded(_ error: RemoteError?) {
     stream = nil
     // Without an error, the stream has ended because the app has another token.
-    if streamCount == 1, error == nil || error?.code == .unauthenticated { return register() }
+    if !hasRenewedToken, error == nil || error?.code == .unauthenticated {
+      hasRenewedToken = true
+      return register()
+    }
     end(.failure((error ?? RemoteError(.unavailable, "The stream has ended.")).unsent))
   }
 
@@ -154,7 +161,10 @@ final class CommitOnce: @unchecked Sendable {
         // The server has committed the writes, also if it ignores identities. They were sent to it once.
         if !answer.isIdentified { runs.noteNoRegistration() }
         end(.success(answer.version))
-      case .failure(let failure) where failure.isWithoutEffect: refused(failure.error)
+      // A page of something on the way says nothing about the request, unless it asks for less of them.
+      case .failure(let failure)
+      where failure.isWithoutEffect && (!failure.isOfOther || failure.error.code == .resourceExhausted):
+        refused(failure.error)
       case .failure:
         mayBeApplied = true
         retry()
@@ -186,6 +196,7 @@ final class CommitOnce: @unchecked Sendable {
       // A batch that is sent for the first time has no outcome: the server does not know the run any more.
       guard !hasRefusedRegistration, let batch else { return end(.failure(.unanswered)) }
       hasRefusedRegistration = true
+      hasRenewedToken = false
       runs.refuse(batch.registration, of: user)
       dropBatch()
       proceed()

@@ -40,7 +40,10 @@ final class ListenStream: FlowControlledWatchStream, @unchecked Sendable {
 
   func noteHandled() {
     guard unhandled.withLock({ $0.removeFirst() }) else { return }
-    context.scheduler.run { [self] in call?.resume() }
+    context.scheduler.run { [self] in
+      // Messages that came before this may have paused the call again.
+      if !unhandled.withLock({ $0.isFull }) { call?.resume() }
+    }
   }
 
   // MARK: On the scheduler

@@ -64,7 +64,7 @@ final class StreamCall: @unchecked Sendable {
     waiting = []
   }
 
-  /// Ends the stream, now or later, if it is open with the tokens of before.
+  /// Ends the stream, now or later, if it is open with the previous tokens.
   private func tokensChanged() {
     guard channel != nil else { return }
     if let renewed { renewed() } else { end(nil) }

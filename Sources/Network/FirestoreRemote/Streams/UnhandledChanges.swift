@@ -12,7 +12,7 @@ struct UnhandledChanges {
 
   private var isEnabled = false
   /// Whether the server is held back.
-  private var isFull = false
+  private(set) var isFull = false
   private var byteCount = 0
   /// The sizes of the changes, oldest first, from `next` on.
   private var sizes: [Int] = []
