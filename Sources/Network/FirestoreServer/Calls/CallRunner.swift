@@ -46,12 +46,9 @@ final class CallRunner: Sendable {
 
   /// The identity of a commit. Several fields with this name are joined, and the service refuses them.
   private static func writeIdentity(_ fields: HTTPFields) -> String? {
-    let all = fields.all(identityField)
+    let all = fields.all(WriteLabels.writeField)
     return all.isEmpty ? nil : all.joined(separator: ", ")
   }
-
-  /// `WriteLabels.write`, in the form in which fields are looked up.
-  private static let identityField: StaticString = "dugout-write-id"
 
   /// Notes the database of a request for the log, if its name follows the grammar.
   func note(_ name: @autoclosure () -> DatabaseName?, in record: RequestRecord) {

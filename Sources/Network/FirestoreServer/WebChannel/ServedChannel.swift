@@ -99,7 +99,7 @@ final class ServedChannel: DrainableStream, @unchecked Sendable {
     }
   }
 
-  /// Ends the session, of which its client will not learn.
+  /// Ends the session without a message to its client.
   func abandon() {
     onLoop { $0.handle(.terminate(request: $0.surroundings.channels.nextRequest())) }
   }

@@ -13,7 +13,9 @@ package import OfflineSync
 /// The labels of a client of Dugout.
 package enum WriteLabels {
   package static let runs = "dugout-runs"
-  package static let write = "dugout-write-id"
+  package static let write = "\(writeField)"
+  /// `write`, in the form in which fields of HTTP are looked up.
+  package static let writeField: StaticString = "dugout-write-id"
 
   /// The maximum size of an identity in metadata. Servers and proxies limit the fields of a request.
   package static let metadataBytesMax = 4096

@@ -136,8 +136,8 @@ package final class HTTPServer: Sendable {
   /// connections. Waits for the threads of the loops, so it is not called on one of them.
   package func drain(within seconds: Int) { drain(nanoseconds: UInt64(max(0, seconds)) * 1_000_000_000) }
 
-  /// Does the same with a time in nanoseconds. Before the loops end, it calls `beforeEnd`, whose blocks on
-  /// them still run.
+  /// Drains within a time in nanoseconds. Before the loops end, it calls `beforeEnd`, whose blocks on them
+  /// still run.
   package func drain(nanoseconds: UInt64, beforeEnd: () -> Void = {}) {
     guard beginDrain() else { return }
     shared.waitUntilEmpty(nanoseconds: nanoseconds)
