@@ -59,12 +59,12 @@ struct SyncKills {
   }
 
   /// Runs one history in a folder of its own.
-  static func run(_ program: URL, in folder: URL, seed: UInt64) throws -> (counts: Counts, failure: String?) {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  static func run(_ program: URL, in folder: URL, seed: UInt64) -> (counts: Counts, failure: String?) {
     defer { try? FileManager.default.removeItem(at: folder) }
     var kills = SyncKills(program, in: folder, seed: seed)
     defer { kills.end() }
     do {
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       try kills.run()
       return (kills.counts, nil)
     } catch {
