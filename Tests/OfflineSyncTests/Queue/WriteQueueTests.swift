@@ -26,7 +26,7 @@ import Testing
   private func write(_ rng: inout SeededRandom) -> Mutation {
     let number = StoredValue.integer(Int64(rng.below(4)))
     let name = ["n", "m"][rng.below(2)]
-    switch rng.below(9) {
+    switch rng.below(12) {
     case 0: return .set(path, StoredMap([(name, number)]))
     case 1: return .delete(path)
     case 2: return .patch(path, StoredMap([(name, number)]), mask: FieldMask([field(name)]))
@@ -41,7 +41,32 @@ import Testing
         path, StoredMap(), mask: FieldMask([]),
         transforms: [FieldTransform(field("words"), .arrayUnion([number]))])
     case 6: return .set(other, StoredMap())
+    case 7, 8: return arrayChange(&rng)
     default: return increment(path, name)
+    }
+  }
+
+  /// Changes an array, the map in its place, or the array within this map, and perhaps another field.
+  private func arrayChange(_ rng: inout SeededRandom) -> Mutation {
+    let elements = (0..<1 + rng.below(2)).map { _ in
+      rng.oneIn(3) ? StoredValue.double(Double(rng.below(4))) : .integer(Int64(rng.below(4)))
+    }
+    let fields = [field("words"), StoredFieldPath(unchecked: ["words", "inner"]), field("n")]
+    let array = FieldTransform(
+      fields[rng.below(3)], rng.oneIn(2) ? .arrayUnion(elements) : .arrayRemove(elements))
+    let isBesideATimestamp = rng.oneIn(3)
+    let transforms = isBesideATimestamp ? [array, FieldTransform(field("at"), .serverTimestamp)] : [array]
+    switch rng.below(5) {
+    case 0: return .set(path, StoredMap([("m", .integer(7))]), transforms: transforms)
+    case 1:
+      return .patch(
+        path, StoredMap([("words", .map(StoredMap([("other", .integer(Int64(rng.below(4))))])))]),
+        mask: FieldMask([StoredFieldPath(unchecked: ["words", "other"])]), transforms: transforms)
+    case 2:
+      return .patch(
+        path, StoredMap([("words", .array(elements))]), mask: FieldMask([field("words")]),
+        transforms: [FieldTransform(field("m"), .arrayUnion(elements))])
+    default: return .patch(path, StoredMap(), mask: FieldMask([]), transforms: transforms)
     }
   }
 
@@ -60,7 +85,7 @@ import Testing
 
   @Test func incrementalRemovalEqualsApplyingAllPendingWrites() throws {
     var wrong: [String] = []
-    for seed in UInt64(0)..<400 {
+    for seed in UInt64(0)..<600 {
       /// Compares the parts that listeners and the store see.
       func check(_ short: SyncedDocument, _ long: SyncedDocument) {
         if short.stored != long.stored { wrong.append("seed \(seed): \(short), not \(long)") }
@@ -158,6 +183,31 @@ import Testing
     #expect(wrong == [])
     #expect(seen.fields?["n"] == .integer(Int64(count / 2)))
     #expect(seen.pending == .committed)
+  }
+
+  /// Another client changes the array that all pending writes append to. Comparing each appended element with
+  /// all others, for each of these changes, would take several minutes here.
+  @Test(.timeLimit(.minutes(1))) func manyUnionsBesideAnotherClientAreAppliedInLinearTime() throws {
+    let count = 5_000
+    let words = field("words")
+    var queue = WriteQueue()
+    for number in 1...count {
+      let union = FieldTransform(words, .arrayUnion([.string("mine \(number)")]))
+      let mutation = Mutation.patch(path, StoredMap(), mask: FieldMask([]), transforms: [union])
+      queue.append(batch(Int64(number), [], [PendingMutation(mutation)]))
+    }
+    let mine = (1...count).map { StoredValue.string("mine \($0)") }
+    var theirs: [StoredValue] = []
+    var remote = SyncedDocument(path, .absent, version: SnapshotVersion(microseconds: 1))
+    var seen = queue.local(remote)
+    for number in 1...40 {
+      let old = remote
+      theirs.append(.string("theirs \(number)"))
+      remote.content = .found(StoredMap([("words", .array(theirs))]))
+      remote.version = SnapshotVersion(microseconds: Int64(number + 1))
+      seen = queue.local(remote, insteadOf: old, seen: seen)
+      #expect(seen.fields?["words"] == .array(theirs + mine))
+    }
   }
 
   /// The last batch depends on all earlier batches. Only the last answer changes the batch's precondition

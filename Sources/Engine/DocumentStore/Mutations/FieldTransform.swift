@@ -52,7 +52,7 @@ extension FieldTransform.Operation {
   }
 
   /// The elements to add or remove; nil if the operation is not on arrays.
-  var elements: [StoredValue]? {
+  package var elements: [StoredValue]? {
     switch self {
     case .arrayUnion(let elements), .arrayRemove(let elements): elements
     case .serverTimestamp, .increment, .minimum, .maximum: nil

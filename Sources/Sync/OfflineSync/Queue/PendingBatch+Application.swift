@@ -7,13 +7,11 @@ internal import DocumentStore
 extension PendingBatch {
   // MARK: While pending
 
-  /// Returns the document after all mutations of this batch. A mutation whose precondition fails has no
-  /// effect.
+  /// Returns the document after all mutations of this batch.
   func applied(to document: SyncedDocument) -> SyncedDocument {
-    var document = document
-    for mutation in base(of: document.path) { document.apply(mutation, at: time) }
-    for (_, mutation) in mutations(of: document.path) { document.apply(mutation, at: time) }
-    return document
+    var document = PendingDocument(document)
+    document.apply(self)
+    return document.finish()
   }
 
   /// Whether the document's state after this batch is independent of its earlier state.
@@ -31,8 +29,9 @@ extension PendingBatch {
   /// Whether all preconditions that can be checked locally hold. A mutation that follows earlier writes
   /// requires their exact result, and `isPinned` states whether these writes guarantee that result.
   func maySucceed(on document: SyncedDocument, isPinned: Bool) -> Bool {
-    var document = document
-    return mutations(of: document.path).allSatisfy { _, mutation in
+    let path = document.path
+    var document = PendingDocument(document)
+    return mutations(of: path).allSatisfy { _, mutation in
       let precondition = mutation.precondition
       let holds = precondition == .afterPendingWrites ? isPinned : document.satisfies(precondition)
       document.apply(mutation, at: time)
@@ -71,7 +70,7 @@ extension PendingBatch {
 }
 
 extension SyncedDocument {
-  fileprivate func satisfies(_ precondition: PendingPrecondition) -> Bool {
+  func satisfies(_ precondition: PendingPrecondition) -> Bool {
     switch precondition {
     case .none: true
     case .exists(let exists): isFound == exists
@@ -80,29 +79,6 @@ extension SyncedDocument {
     case .afterPendingWrites: isFound && version == .none
     case .asRead, .impossible: false
     }
-  }
-
-  fileprivate mutating func apply(_ mutation: PendingMutation, at time: StoredTimestamp) {
-    guard satisfies(mutation.precondition) else { return }
-    let before = fields
-    switch mutation.change {
-    case .verify, .place: return
-    case .delete: content = .absent
-    case .set(let set, let transforms):
-      content = .found(
-        Self.transform(set, transforms) { field, operation, fields in
-          operation.pendingValue(of: fields[field], before: before?[field], at: time)
-        })
-    case .patch(let values, let mask, let transforms):
-      content = .found(
-        Self.transform((before ?? StoredMap()).replacing(mask.paths, from: values), transforms) {
-          field, operation, fields in
-          operation.pendingValue(of: fields[field], before: before?[field], at: time)
-        })
-    }
-    version = .none
-    pending = .local
-    isAssumed = false
   }
 
   fileprivate mutating func acknowledge(
@@ -127,17 +103,6 @@ extension SyncedDocument {
     pending = .committed
   }
 
-  private static func transform(
-    _ fields: StoredMap, _ transforms: [FieldTransform],
-    _ value: (StoredFieldPath, FieldTransform.Operation, StoredMap) -> StoredValue
-  ) -> StoredMap {
-    var fields = fields
-    for transform in transforms {
-      fields.set(value(transform.field, transform.operation, fields), at: transform.field)
-    }
-    return fields
-  }
-
   /// Applies the transforms of an accepted mutation. The results of array transforms are always computed
   /// locally. All other values come from the remote.
   private static func transform(
@@ -155,17 +120,5 @@ extension SyncedDocument {
       fields.set(value, at: transform.field)
     }
     return fields
-  }
-}
-
-extension FieldTransform.Operation {
-  /// `before` is the field's value before the mutation, `value` its current value.
-  fileprivate func pendingValue(
-    of value: StoredValue?, before: StoredValue?, at time: StoredTimestamp
-  ) -> StoredValue {
-    guard self == .serverTimestamp else { return self.value(from: value, at: time) }
-    // A chain of pending timestamps keeps the last real value.
-    if case .pendingTimestamp(_, let previous) = before { return .pendingTimestamp(time, previous: previous) }
-    return .pendingTimestamp(time, previous: before)
   }
 }

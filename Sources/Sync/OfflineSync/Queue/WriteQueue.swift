@@ -12,8 +12,8 @@
 // remote's version with the chain applied. When the remote's version changes, the chain is applied to the old
 // and the new version in parallel. As soon as the two results are equal, the view is unchanged, and the
 // remaining batches are skipped. This usually takes one step, because an increment has a fixed base and a
-// field that is set has a fixed value. Only a pending timestamp, which includes the previous value, may
-// require the whole chain.
+// field that is set has a fixed value. If the results still differ after a few steps, another client has
+// changed a field that the chain does not determine, and the rest is applied to the new version only.
 
 package import DocumentStore
 
@@ -25,6 +25,9 @@ package struct WriteQueue: Sendable {
     /// The followers of the chain. There are usually none, and an answer then changes no later batch.
     var followers = BatchList()
   }
+
+  /// The number of batches that are applied to the remote's old and new version for a comparison.
+  private static let comparedMax = 4
 
   private var batches: [BatchID: PendingBatch] = [:]
   private var order = BatchList()
@@ -166,8 +169,7 @@ package struct WriteQueue: Sendable {
   /// Returns the document with all pending writes applied.
   package func local(_ remote: SyncedDocument) -> SyncedDocument {
     guard let chain = chains[remote.path] else { return remote }
-    let start = chain.decider.map { chain.batches.split(at: $0).rest } ?? chain.batches.all
-    return start.reduce(remote) { document, id in batches[id]?.applied(to: document) ?? document }
+    return applied(chain.decider.map { chain.batches.split(at: $0).rest } ?? chain.batches.all, to: remote)
   }
 
   /// Returns the local view after the remote's version changed from `old` to `new` and the batch `removed`
@@ -192,22 +194,20 @@ package struct WriteQueue: Sendable {
       return same
     }
     if let decider = chain.decider { before = before.drop { $0 < decider } }
-    var states = (was: old, is: new)
-    for id in before { apply(id, changed, to: &states) }
-    if let removed { states.was = removed.applied(to: states.was) }
-    for id in rest {
-      if states.was.isEquivalent(states.is) { return same }
-      apply(id, changed, to: &states)
+    var was = applied(before, to: old)
+    var now = applied(before, to: new)
+    if let removed { was = removed.applied(to: was) }
+    for id in rest.prefix(Self.comparedMax) {
+      if was.isEquivalent(to: now) { return same }
+      (was, now) = (applied([id], to: was), applied([id], to: now))
     }
-    return states.is
+    return applied(rest.dropFirst(Self.comparedMax), to: now)
   }
 
-  private func apply(
-    _ id: BatchID, _ changed: [BatchID: PendingBatch],
-    to states: inout (was: SyncedDocument, is: SyncedDocument)
-  ) {
-    guard let batch = batches[id] else { return }
-    states = ((changed[id] ?? batch).applied(to: states.was), batch.applied(to: states.is))
+  private func applied(_ ids: ArraySlice<BatchID>, to document: SyncedDocument) -> SyncedDocument {
+    var document = PendingDocument(document)
+    for id in ids { if let batch = batches[id] { document.apply(batch) } }
+    return document.finish()
   }
 
   /// Returns a description of a violated invariant, or nil.
@@ -238,7 +238,7 @@ package struct WriteQueue: Sendable {
 
 extension SyncedDocument {
   /// Whether every sequence of writes gives equal results on both documents.
-  fileprivate func isEquivalent(_ other: SyncedDocument) -> Bool {
+  fileprivate func isEquivalent(to other: SyncedDocument) -> Bool {
     content == other.content && version == other.version && pending == other.pending
   }
 }
