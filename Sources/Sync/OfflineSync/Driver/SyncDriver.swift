@@ -15,8 +15,6 @@ package final class SyncDriver: @unchecked Sendable {
   // serial.
   package typealias Handler = @Sendable (Result<ViewSnapshot, OfflineSyncError>) -> Void
   package typealias Completion = @Sendable (OfflineSyncError?) -> Void
-  package typealias QueueHandler = @Sendable (Result<QueueProgress, OfflineSyncError>) -> Void
-  package typealias RejectionHandler = @Sendable (Result<Rejection, OfflineSyncError>) -> Void
 
   /// The point at which a write completes.
   package enum Acknowledgement: Sendable {
@@ -28,41 +26,38 @@ package final class SyncDriver: @unchecked Sendable {
   }
 
   package let store: DocumentStore
-  private let remote: any Remote
+  let remote: any Remote
   let driver: MachineDriver<SyncEngine, SyncTimer>
   var scheduler: any SyncScheduler { driver.scheduler }
   let engine: SyncEngine
-  private var watchStream: WatchConnection?
-  /// Whether the watch stream has brought a message. A remote may open it before there is a connection.
-  private var isWatchConnected = false
-  private var writeStream: (number: Int, stream: any WriteStream)?
-  private var listeners: [ListenerID: Handler] = [:]
+  var streams = OpenStreams()
+  var listeners: [ListenerID: Handler] = [:]
   /// The listeners that are not reads of a single result.
-  private var lasting: Set<ListenerID> = []
+  var lasting: Set<ListenerID> = []
   /// Listeners that wait for a single result.
-  private var reads = WaitingReads()
+  var reads = WaitingReads()
   /// Reads that have received a snapshot which does not satisfy them yet.
-  private var unsatisfied: Set<ListenerID> = []
+  var unsatisfied: Set<ListenerID> = []
   private var syncListeners: [ListenerID: @Sendable () -> Void] = [:]
-  private var queueListeners: [ListenerID: QueueHandler] = [:]
+  var queueListeners: [ListenerID: QueueHandler] = [:]
   /// The progress that queue listeners were last notified of.
-  private var lastNotifiedProgress: QueueProgress?
+  var lastNotifiedProgress: QueueProgress?
   var progressListeners = ProgressListeners()
-  private var rejectionListeners: [ListenerID: RejectionListener] = [:]
-  private var writes: [CallID: Completion] = [:]
-  private var waits: [CallID: Completion] = [:]
+  var rejectionListeners: [ListenerID: RejectionListener] = [:]
+  var writes: [CallID: Completion] = [:]
+  var waits: [CallID: Completion] = [:]
   private var lastNumber = 0
   /// The open group, to which the next writes are added. The lock is held while a call gets its place in the
   /// order.
-  private let openGroup = Locked<WriteGroup?>(nil)
+  let openGroup = Locked<WriteGroup?>(nil)
   /// The error that stopped the client; nil while it works.
   private(set) var failure: OfflineSyncError?
   let numbers = ListenerNumbers()
-  private let networkMonitor: (any NetworkMonitor)?
-  private var stopMonitoring: (@Sendable () -> Void)?
-  private var stopObservingCredentials: (@Sendable () -> Void)?
-  private let counts = SyncCounts()
-  private var recorder: Recorder { store.recorder }
+  let networkMonitor: (any NetworkMonitor)?
+  var stopMonitoring: (@Sendable () -> Void)?
+  var stopObservingCredentials: (@Sendable () -> Void)?
+  let counts = SyncCounts()
+  var recorder: Recorder { store.recorder }
 
   package init(
     _ local: LocalStore, _ remote: any Remote, options: SyncEngine.Options, scheduler: any SyncScheduler
@@ -87,88 +82,11 @@ package final class SyncDriver: @unchecked Sendable {
   deinit {
     stopMonitoring?()
     stopObservingCredentials?()
-    watchStream?.stream.close()
-    writeStream?.stream.close()
+    closeWatch()
+    closeWrite()
   }
 
   // MARK: Users
-
-  package func write(
-    _ mutations: [Mutation], _ acknowledgement: Acknowledgement = .server,
-    taken: @escaping @Sendable () -> Void = {}, completion: @escaping Completion
-  ) {
-    write(mutations.map { PendingMutation($0) }, acknowledgement, taken: taken, completion: completion)
-  }
-
-  /// Queues a write. `taken` is called when the write is in the queue or could not be queued.
-  package func write(
-    _ mutations: [PendingMutation], _ acknowledgement: Acknowledgement = .server,
-    taken: @escaping @Sendable () -> Void = {}, completion: @escaping Completion
-  ) {
-    let write = IssuedWrite(
-      mutations: mutations, acknowledgement: acknowledgement, taken: taken, completion: completion)
-    openGroup.withLock { open in
-      if let group = open, group.add(write) { return }
-      let group = WriteGroup(write)
-      open = group
-      scheduler.run { [self] in take(group) }
-    }
-  }
-
-  /// Queues the writes of a group with a single fsync.
-  private func take(_ group: WriteGroup) {
-    let issued = openGroup.withLock { open in
-      if open === group { open = nil }
-      return group.writes
-    }
-    guard failure == nil, let time = StoredTimestamp(microseconds: scheduler.now()) else {
-      let error =
-        failure ?? .store(.failedPrecondition("The clock of this machine shows an invalid time."))
-      return end(issued.map { ($0, error) })
-    }
-    let users = issued.map { write in
-      let call = CallID(number())
-      if write.acknowledgement == .server { writes[call] = write.completion }
-      return UserWrite(mutations: write.mutations, time: time, call: call)
-    }
-    do throws(DocumentStoreError) {
-      let results = try engine.take(users)
-      recordPendingWrites()
-      for (place, result) in results.enumerated() {
-        finish(issued[place], users[place].call, result: result)
-      }
-    } catch {
-      // The next open finds out which of the writes exist. `fail` has already completed the writes that wait
-      // for the remote.
-      fail(.store(error))
-      end(issued.map { ($0, $0.acknowledgement == .local ? .store(error) : nil) })
-    }
-  }
-
-  private func finish(
-    _ write: IssuedWrite, _ call: CallID, result: Result<[SyncEffect], DocumentStoreError>
-  ) {
-    write.taken()
-    switch result {
-    case .success(let effects):
-      // A handler may have stopped the client, but the write is in the queue nevertheless.
-      if failure == nil { attempt { () throws(DocumentStoreError) in try driver.perform(effects, perform) } }
-      if write.acknowledgement == .local { write.completion(nil) }
-    case .failure(let error):
-      // The write was not queued. If a handler of an earlier write stopped the client, the stop has already
-      // completed this write.
-      if write.acknowledgement == .local || writes.removeValue(forKey: call) != nil {
-        write.completion(.store(error))
-      }
-    }
-  }
-
-  private func end(_ writes: [(write: IssuedWrite, error: OfflineSyncError?)]) {
-    for (write, error) in writes {
-      write.taken()
-      if let error { write.completion(error) }
-    }
-  }
 
   /// Runs the body after all earlier calls, and closes the open group so that later writes do not run before
   /// the body.
@@ -227,218 +145,12 @@ package final class SyncDriver: @unchecked Sendable {
     }
   }
 
-  /// Calls the handler with the progress of the queue: now, and after each step that changes it.
-  package func listenToQueue(_ handler: @escaping QueueHandler) -> ListenerID {
-    let id = numbers.next()
-    enqueue { [self] in
-      if let failure { return handler(.failure(failure)) }
-      notifyQueueListeners()
-      let progress = engine.progress
-      lastNotifiedProgress = progress
-      queueListeners[id] = handler
-      handler(.success(progress))
-    }
-    return id
-  }
-
-  package func unlistenToQueue(_ id: ListenerID) {
-    enqueue { [self] in
-      // Releasing a handler may close the database, which calls back into this object.
-      let gone = queueListeners.removeValue(forKey: id)
-      withExtendedLifetime(gone) {}
-    }
-  }
-
-  private func notifyQueueListeners() {
-    guard !queueListeners.isEmpty else { return }
-    let progress = engine.progress
-    guard progress != lastNotifiedProgress else { return }
-    lastNotifiedProgress = progress
-    for (_, handler) in queueListeners.sorted(by: { $0.key < $1.key }) { handler(.success(progress)) }
-  }
-
-  /// Calls the handler for each rejected write of the current user. The first ones are those that the app has
-  /// not seen yet, also of earlier runs. `noteSeen` removes a rejection for good.
-  package func listenToRejections(_ handler: @escaping RejectionHandler) -> ListenerID {
-    let id = numbers.next()
-    enqueue { [self] in
-      if let failure { return handler(.failure(failure)) }
-      rejectionListeners[id] = RejectionListener(handler: handler)
-      notifyOfKeptRejections()
-    }
-    return id
-  }
-
-  package func unlistenToRejections(_ id: ListenerID) {
-    enqueue { [self] in
-      let gone = rejectionListeners.removeValue(forKey: id)
-      withExtendedLifetime(gone) {}
-    }
-  }
-
-  /// Notes that the app has seen a rejection. No later listener receives it.
-  package func noteSeen(_ rejection: Rejection) { send(.rejectionSeen(rejection.id, of: rejection.user)) }
-
-  private func notify(_ rejection: Rejection, dropped: Int) {
-    recorder.emit(
-      .syncWriteRejected, .warning,
-      fields: [
-        .init("code", .text("\(rejection.error.code)")), .init("error", .text(rejection.error.message)),
-        .init("documents", .count(rejection.paths.count)),
-      ])
-    if dropped > 0 {
-      recorder.emit(.syncRejectionDropped, .warning, fields: [.init("rejections", .count(dropped))])
-    }
-    for id in rejectionListeners.keys.sorted() { deliver(rejection, to: id) }
-  }
-
-  private func deliver(_ rejection: Rejection, to id: ListenerID) {
-    guard rejectionListeners[id]?.note(rejection) == true else { return }
-    rejectionListeners[id]?.handler(.success(rejection))
-  }
-
-  /// Rejections of other users are kept until those users return.
-  private func notifyOfKeptRejections() {
-    guard failure == nil else { return }
-    let user = engine.local.user
-    for id in rejectionListeners.keys.sorted() {
-      do throws(DocumentStoreError) {
-        let kept = try engine.local.rejections(after: rejectionListeners[id]?.last[user])
-        for rejection in kept { deliver(rejection, to: id) }
-      } catch {
-        rejectionListeners.removeValue(forKey: id)?.handler(.failure(.store(error)))
-      }
-    }
-  }
-
-  /// Calls the handler once, with the first snapshot that the remote has confirmed, or with the cached
-  /// snapshot if the remote is unreachable.
-  package func first(_ query: StructuredQuery, _ handler: @escaping Handler) {
-    first(query, isEnough: { _ in true }, handler: handler)
-  }
-
-  /// Reads one document, and returns the engine's version of it together with the view. The engine's version
-  /// is more exact, because views show an accepted write as pending until the watch stream delivers the
-  /// result. A write that is based on assumed content would certainly be refused. If the content is assumed,
-  /// this read therefore waits for the watch stream, and fails if the stream does not deliver the document.
-  package func firstConfirmed(
-    at path: DocumentPath,
-    _ handler: @escaping @Sendable (Result<(ViewSnapshot, SyncedDocument), OfflineSyncError>) -> Void
-  ) {
-    let isEnough: @Sendable (SyncEngine) -> Bool = { engine in
-      engine.isOffline || (try? engine.local.isAssumed(path)) != true
-    }
-    first(StructuredQuery(.document(path)), isEnough: isEnough) { [weak self] result in
-      guard let self else { return }
-      handler(
-        result.flatMap { snapshot in
-          Result { () throws(OfflineSyncError) in (snapshot, try self.known(path)) }
-        })
-    }
-  }
-
-  private func known(_ path: DocumentPath) throws(OfflineSyncError) -> SyncedDocument {
-    let isAssumed: Bool
-    let document: SyncedDocument
-    do throws(DocumentStoreError) {
-      isAssumed = try engine.local.isAssumed(path)
-      document = try engine.local.document(path)
-    } catch {
-      throw .store(error)
-    }
-    guard isAssumed else { return document }
-    throw .remote(
-      RemoteError(
-        .unavailable, "The remote has accepted a write of \(path), and has not sent the rest of it."))
-  }
-
-  private func first(
-    _ query: StructuredQuery, isEnough: @escaping @Sendable (SyncEngine) -> Bool, handler: @escaping Handler
-  ) {
-    let id = numbers.next()
-    enqueue { [self] in
-      if let error = failure ?? Self.problem(about: query) { return handler(.failure(error)) }
-      // Queued events may notify this listener again before its removal takes effect.
-      let isAnswered = Locked(false)
-      listeners[id] = { [weak self] result in
-        // A read that is no longer in `reads` has timed out, so it accepts any snapshot.
-        if case .success = result, let self, reads.contains(id), !isEnough(engine) {
-          unsatisfied.insert(id)
-          return
-        }
-        let isFirst = isAnswered.withLock { isAnswered in
-          defer { isAnswered = true }
-          return !isAnswered
-        }
-        guard isFirst else { return }
-        self?.reads.remove(id)
-        self?.unsatisfied.remove(id)
-        // The read is removed before its handler runs, so that a listener which the handler adds does not
-        // share a view with this read.
-        self?.unlisten(id)
-        handler(result)
-      }
-      reads.add(id)
-      handle(.listen(id, query, ListenRules(includesMetadataChanges: true, waitsForSync: true)))
-      startReadTimer()
-    }
-  }
-
-  /// A connected remote that does not answer counts as unreachable. Waiting reads then receive the cached
-  /// result.
-  private func startReadTimer() {
-    guard !reads.isEmpty, !driver.isRunning(.readSilence) else { return }
-    driver.start(.readSilence, after: engine.options.silenceInterval) { [weak self] in self?.timeOutReads() }
-  }
-
-  private func timeOutReads() {
-    for id in reads.overdue() {
-      reads.remove(id)
-      let unanswered = OfflineSyncError.remote(RemoteError(.unavailable, "The remote has not answered."))
-      listeners[id]?(engine.events.last(of: id).map { .success($0) } ?? .failure(unanswered))
-    }
-    startReadTimer()
-  }
-
-  package func waitForPendingWrites(_ completion: @escaping Completion) {
-    enqueue { [self] in
-      if let failure { return completion(failure) }
-      let call = CallID(number())
-      waits[call] = completion
-      handle(.waitForPendingWrites(call))
-    }
-  }
-
   /// Sends an event that needs no result. `done` is called after the engine has processed the event. Its
   /// argument is nil, or the error that has stopped the client, or the error of an event that had no effect
   /// because the disk is full.
   package func send(_ event: SyncEvent, _ done: @escaping Completion = { _ in }) {
     enqueue { [self] in
       done(handleCall(event))
-    }
-  }
-
-  /// Adds exported writes to the queue of their user. Returns the number of those that were not imported
-  /// before.
-  package func importWrites(
-    _ exported: ExportedWrites, _ done: @escaping @Sendable (Result<Int, OfflineSyncError>) -> Void
-  ) {
-    do throws(DocumentStoreError) { _ = try exported.checkedBatches() } catch {
-      return done(.failure(.store(error)))
-    }
-    enqueue { [self] in
-      let error = handleCall(.importWrites(exported))
-      done(error.map { .failure($0) } ?? engine.importResult.mapError { .store($0) })
-    }
-  }
-
-  /// Removes the pending writes that an export has. Returns their number.
-  package func discardWrites(
-    in exported: ExportedWrites, _ done: @escaping @Sendable (Result<Int, OfflineSyncError>) -> Void
-  ) {
-    enqueue { [self] in
-      let error = handleCall(.discardExported(exported))
-      done(error.map { .failure($0) } ?? .success(engine.discardedCount))
     }
   }
 
@@ -505,21 +217,21 @@ package final class SyncDriver: @unchecked Sendable {
     (Array(writes) + Array(waits)).sorted { $0.key.value < $1.key.value }.map(\.value)
   }
 
-  private func number() -> Int {
+  func number() -> Int {
     lastNumber += 1
     return lastNumber
   }
 
   // MARK: Effects
 
-  private func handle(_ event: SyncEvent) {
+  func handle(_ event: SyncEvent) {
     guard failure == nil else { return }
     attempt { () throws(DocumentStoreError) in try process(event) }
   }
 
   /// Handles an event of the user. Returns the error that has stopped the client, or the error of an event
   /// that had no effect because the disk is full.
-  private func handleCall(_ event: SyncEvent) -> OfflineSyncError? {
+  func handleCall(_ event: SyncEvent) -> OfflineSyncError? {
     if let failure { return failure }
     var refusal: DocumentStoreError?
     attempt { () throws(DocumentStoreError) in
@@ -555,17 +267,13 @@ package final class SyncDriver: @unchecked Sendable {
     switch effect {
     case .renewConnections: remote.networkDidChange()
     case .openWatch(let user): openWatch(user)
-    case .watch(let target): watchStream?.stream.watch(target)
-    case .unwatch(let id): watchStream?.stream.unwatch(id)
-    case .closeWatch:
-      watchStream?.stream.close()
-      watchStream = nil
+    case .watch(let target): streams.watch?.stream.watch(target)
+    case .unwatch(let id): streams.watch?.stream.unwatch(id)
+    case .closeWatch: closeWatch()
     case .openWrite(let user): openWrite(user)
-    case .handshake(let token, let runs): writeStream?.stream.handshake(token, runs: runs)
-    case .send(let write): writeStream?.stream.write(write)
-    case .closeWrite:
-      writeStream?.stream.close()
-      writeStream = nil
+    case .handshake(let token, let runs): streams.write?.stream.handshake(token, runs: runs)
+    case .send(let write): streams.write?.stream.write(write)
+    case .closeWrite: closeWrite()
     case .lookUp(let batch, let paths, let user):
       remote.documents(at: paths, as: user) { [weak self] result in
         self?.scheduler.run { [weak self] in self?.handle(.lookedUp(batch, result)) }
@@ -597,161 +305,11 @@ package final class SyncDriver: @unchecked Sendable {
     return nil
   }
 
-  // MARK: The network
-
-  /// The status at the start is known to the engine before it opens a stream.
-  private func startMonitoring() {
-    guard let networkMonitor else { return }
-    stopMonitoring = networkMonitor.observe { [weak self] in
-      self?.scheduler.run { [weak self] in self?.noteNetwork() }
-    }
-    noteNetwork()
-  }
-
-  private func noteNetwork() {
-    guard let status = networkMonitor?.status else { return }
-    handle(.networkChanged(status))
-  }
-
-  private func observeCredentials() {
-    // The status of the network may have stopped the client.
-    guard failure == nil else { return }
-    stopObservingCredentials = remote.observeCredentials { [weak self] in
-      self?.scheduler.run { [weak self] in self?.handle(.credentialsChanged) }
-    }
-  }
-
-  // MARK: Streams
-
-  private struct WatchConnection {
-    let number: Int
-    let stream: any WatchStream
-    /// The stream, if it has flow control.
-    let flow: (any FlowControlledWatchStream)?
-  }
-
-  private func openWatch(_ user: String?) {
-    // The handler of an effect before this one may have stopped the client.
-    guard failure == nil else { return }
-    let number = number()
-    let handler: @Sendable (WatchStreamEvent) -> Void = { [weak self] event in
-      self?.scheduler.run { [weak self] in self?.take(event, number) }
-    }
-    assert(watchStream == nil, "The engine closes a stream before it opens another one.")
-    let flow = (remote as? any FlowControlledRemote)?.openFlowControlledWatchStream(as: user, handler)
-    watchStream = WatchConnection(
-      number: number, stream: flow ?? remote.openWatchStream(as: user, handler), flow: flow)
-    isWatchConnected = false
-  }
-
-  private func take(_ event: WatchStreamEvent, _ number: Int) {
-    // Events of a closed stream are ignored.
-    guard let connection = watchStream, connection.number == number else { return }
-    switch event {
-    case .opened:
-      reads.noteMessage()
-      handle(.watchOpened)
-    case .changed(let change, let version):
-      if !isWatchConnected { recordConnection(of: "watch") }
-      isWatchConnected = true
-      reads.noteMessage()
-      handle(.watchChanged(change, version))
-      connection.flow?.noteHandled()
-    case .closed(let error):
-      watchStream = nil
-      recordClosing(of: "watch", error)
-      handle(.watchClosed(error))
-    }
-  }
-
-  private func openWrite(_ user: String?) {
-    // The handler of an effect before this one may have stopped the client.
-    guard failure == nil else { return }
-    let number = number()
-    let stream = remote.openWriteStream(as: user) { [weak self] event in
-      self?.scheduler.run { [weak self] in self?.take(event, number) }
-    }
-    assert(writeStream == nil, "The engine closes a stream before it opens another one.")
-    writeStream = (number, stream)
-  }
-
-  private func take(_ event: WriteStreamEvent, _ number: Int) {
-    guard writeStream?.number == number else { return }
-    switch event {
-    case .opened: handle(.writeOpened)
-    case .registered(let tokens): handle(.registered(tokens))
-    case .handshakeComplete(let token):
-      recordConnection(of: "write")
-      handle(.handshakeComplete(token: token))
-    case .answered(let version, let results, let token):
-      handle(.writeAnswered(version, results, token: token))
-    case .overtaken:
-      writeStream = nil
-      handle(.writeOvertaken)
-    case .closed(let error):
-      writeStream = nil
-      recordClosing(of: "write", error)
-      handle(.writeClosed(error))
-    }
-  }
-
-  // MARK: Questions of a simulation
-
-  /// Whether the client has nothing left to do: no unanswered writes, and all its views are in sync with the
-  /// remote. A client whose user has turned the network off has nothing to do either. Called on the
-  /// scheduler.
-  package var isIdle: Bool { failure != nil || engine.isIdle }
-
-  /// Whether a call of the user waits for the remote. Called on the scheduler.
-  package var hasUnfinishedCalls: Bool {
-    failure == nil && !(writes.isEmpty && waits.isEmpty && reads.isEmpty)
-  }
-
-  /// The queries of the listeners, each with its documents and whether they are confirmed by the remote.
-  /// Called on the scheduler.
-  package var viewedQueries: [ViewedQuery] { failure == nil ? engine.viewedQueries : [] }
-
-  /// A description of what the client still waits for; nil if it is idle. Called on the scheduler.
-  package var remainingWork: String? { failure == nil ? engine.remainingWork : nil }
-
-  // MARK: Instruments
-
-  /// The number of writes of the current user that the remote has not answered, as of the last event.
-  package var pendingWriteCount: Int { counts.pendingWrites.load(ordering: .relaxed) }
-
-  /// The number of listeners that are not reads of a single result.
-  package var listenerCount: Int { counts.listeners.load(ordering: .relaxed) }
-
-  /// Whether the client takes no changes from the remote, because the disk is full.
-  package var isPausedByFullDisk: Bool { counts.isPaused.load(ordering: .relaxed) }
-
-  private func recordPendingWrites() {
-    let count = engine.pendingWriteCount
-    guard counts.pendingWrites.exchange(count, ordering: .relaxed) != count else { return }
-    recorder.measures?.gauge(.pendingWrites, is: count)
-  }
-
-  private func recordListeners(_ name: InstrumentName, _ fields: [InstrumentEvent.Field] = []) {
-    counts.listeners.store(lasting.count, ordering: .relaxed)
-    recorder.emit(name, .debug, fields: fields + [.init("listeners", .count(lasting.count))])
-    recorder.measures?.gauge(.listeners, is: lasting.count)
-  }
-
-  private func recordConnection(of stream: String) {
-    recorder.emit(.syncConnected, .info, fields: [.init("stream", .text(stream))])
-  }
-
-  private func recordClosing(of stream: String, _ error: RemoteError?) {
-    recorder.emit(
-      .syncDisconnected, error == nil ? .info : .warning,
-      fields: [.init("stream", .text(stream)), .init("error", .text(error?.description ?? "none"))])
-  }
-
   // MARK: The end
 
   /// Stops for good after a store failure, because memory may be ahead of the store. All handlers receive
   /// the error. The next open starts from the state of the store.
-  private func fail(_ error: OfflineSyncError) {
+  func fail(_ error: OfflineSyncError) {
     failure = error
     for (_, listener) in listeners.sorted(by: { $0.key < $1.key }) { listener(.failure(error)) }
     for (_, listener) in queueListeners.sorted(by: { $0.key < $1.key }) { listener(.failure(error)) }
@@ -768,10 +326,8 @@ package final class SyncDriver: @unchecked Sendable {
     stopMonitoring = nil
     stopObservingCredentials?()
     stopObservingCredentials = nil
-    watchStream?.stream.close()
-    writeStream?.stream.close()
-    watchStream = nil
-    writeStream = nil
+    closeWatch()
+    closeWrite()
     driver.stopTimers()
     reads = WaitingReads()
     unsatisfied = []
@@ -789,26 +345,6 @@ package final class SyncDriver: @unchecked Sendable {
     progressListeners = ProgressListeners()
     withExtendedLifetime((gone, progressHandlers)) {}
   }
-}
-
-private struct RejectionListener {
-  let handler: SyncDriver.RejectionHandler
-  /// The last rejection of each user that the listener has received.
-  var last: [String?: BatchID] = [:]
-
-  /// Returns whether the rejection is new to the listener.
-  mutating func note(_ rejection: Rejection) -> Bool {
-    if let last = last[rejection.user], rejection.id <= last { return false }
-    last[rejection.user] = rejection.id
-    return true
-  }
-}
-
-/// Counts that any thread may read.
-private final class SyncCounts: Sendable {
-  let pendingWrites = Atomic(0)
-  let listeners = Atomic(0)
-  let isPaused = Atomic(false)
 }
 
 /// A source of unique listener ids, usable from any thread.

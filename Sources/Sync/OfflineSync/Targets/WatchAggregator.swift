@@ -12,14 +12,14 @@ struct WatchContext {
 
 /// The aggregator of one stream.
 struct WatchAggregator {
-  private var states: [TargetID: TargetState] = [:]
+  private var states: [TargetID: TargetMessages] = [:]
   private var updates: [DocumentPath: SyncedDocument] = [:]
   private var targetsOfDocuments: [DocumentPath: Set<TargetID>] = [:]
   /// For each document, the targets for which the remote has sent the document's content or its deletion.
   private var updaters: [DocumentPath: Set<TargetID>] = [:]
   private var mismatches: [TargetID: WatchTarget.Purpose] = [:]
 
-  mutating func noteRequest(for id: TargetID) { states[id, default: TargetState()].noteRequest() }
+  mutating func noteRequest(for id: TargetID) { states[id, default: TargetMessages()].noteRequest() }
 
   /// Whether the remote has sent the complete target on this stream, and no other request for it is
   /// unanswered.
@@ -37,7 +37,7 @@ struct WatchAggregator {
         let admitted = try document?.admitted(at: path)
         handle(path, admitted, updated: updated, removed: removed, context: context)
       } catch {
-        for id in updated where isActive(id, context) { states[id, default: TargetState()].note(error) }
+        for id in updated where isActive(id, context) { states[id, default: TargetMessages()].note(error) }
         // The document has left the targets in `removed`, whatever its content is.
         handle(path, nil, updated: [], removed: removed, context: context)
       }
@@ -72,18 +72,18 @@ struct WatchAggregator {
       if let refusal, isActive(id, context) { states[id]?.note(refusal) }
       switch state {
       case .added:
-        states[id, default: TargetState()].noteResponse()
+        states[id, default: TargetMessages()].noteResponse()
         // Earlier messages referred to an earlier watch of the target.
         if states[id]?.isPending == false { startOver(id, context) }
         states[id]?.take(token)
       case .removed:
-        states[id, default: TargetState()].noteResponse()
+        states[id, default: TargetMessages()].noteResponse()
         if states[id]?.isPending == false { states[id] = nil }
       case .noChange, .current, .reset:
         guard isActive(id, context) else { continue }
-        if state == .current { states[id, default: TargetState()].markCurrent() }
+        if state == .current { states[id, default: TargetMessages()].markCurrent() }
         if state == .reset { reset(id, context) }
-        states[id, default: TargetState()].take(token)
+        states[id, default: TargetMessages()].take(token)
       }
     }
   }
@@ -103,7 +103,7 @@ struct WatchAggregator {
   }
 
   private mutating func reset(_ id: TargetID, _ context: WatchContext) {
-    states[id] = TargetState()
+    states[id] = TargetMessages()
     for path in context.remoteKeys(id) { remove(path, nil, from: id, context: context) }
   }
 
@@ -112,7 +112,7 @@ struct WatchAggregator {
   private mutating func add(_ document: SyncedDocument, to id: TargetID, context: WatchContext) {
     guard isActive(id, context) else { return }
     let isKnown = context.remoteKeys(id).contains(document.path)
-    states[id, default: TargetState()].note(isKnown ? .modified : .added, of: document.path)
+    states[id, default: TargetMessages()].note(isKnown ? .modified : .added, of: document.path)
     states[id]?.endRefusal(of: document.path)
     updates[document.path] = document
     updaters[document.path, default: []].insert(id)
@@ -125,7 +125,7 @@ struct WatchAggregator {
   ) {
     guard isActive(id, context) else { return }
     let isKnown = context.remoteKeys(id).contains(path)
-    states[id, default: TargetState()].note(isKnown ? .removed : nil, of: path)
+    states[id, default: TargetMessages()].note(isKnown ? .removed : nil, of: path)
     states[id]?.endRefusal(of: path)
     targetsOfDocuments[path, default: []].insert(id)
     guard let document else { return }
@@ -140,7 +140,7 @@ struct WatchAggregator {
   ) {
     guard let target = context.targets[id], isActive(id, context) else { return }
     if let refusal = RemoteLimits.refusal(of: count) {
-      states[id, default: TargetState()].note(refusal)
+      states[id, default: TargetMessages()].note(refusal)
       return
     }
     if count == 0, let path = target.document {

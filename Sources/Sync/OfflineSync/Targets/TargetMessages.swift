@@ -2,7 +2,7 @@
 
 internal import DocumentStore
 
-struct TargetState {
+struct TargetMessages {
   enum DocumentChange { case added, modified, removed }
 
   /// The number of requests that the remote has not answered. Until it answers them, messages about the
