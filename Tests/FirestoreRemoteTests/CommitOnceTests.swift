@@ -106,6 +106,11 @@ import Testing
     peer.play()
   }
 
+  /// The error of a commit with an unknown outcome, with the message of its last attempt.
+  private func unanswered(_ cause: String) -> RemoteError {
+    RemoteError(.deadlineExceeded, "The remote has not answered. The last attempt failed: \(cause)")
+  }
+
   private func wait(_ seconds: Int64 = 2) { peer.scheduler.play(for: seconds * 1_000_000) }
 
   // MARK: Requests
@@ -243,7 +248,7 @@ import Testing
     try lose()
     // The second request began later, so its own time limit has not passed.
     peer.scheduler.play(for: 15_100_000)
-    #expect(answers.lastError == .unanswered)
+    #expect(answers.lastError == unanswered("cut"))
     #expect(answers.all.count == 1)
     #expect(try exchange().isCancelled && writeCount() == 0)
     let count = requestCount
@@ -295,7 +300,7 @@ import Testing
     try lose()
     wait()
     try refuse(error)
-    #expect(answers.lastError == .unanswered)
+    #expect(answers.lastError == unanswered(error.message))
   }
 
   /// The request may have reached the server in spite of the page.
@@ -361,8 +366,19 @@ import Testing
       peer.scheduler.play(for: 100_000)
     }
     #expect(refusedCount > 4)
+    #expect(answers.lastError?.message == unanswered("no").message)
     // The last request may have been on its way at that time.
     #expect(answers.lastError?.code == (refusedCount == requestCount ? .unavailable : .deadlineExceeded))
+  }
+
+  /// A proxy refuses the length of a request, which it does not pass on.
+  @Test func aCommitThatIsTooLongForAProxyHasFailed() throws {
+    let answers = try commitAgain()
+    try exchange().answer(status: 413, "<html>Request Entity Too Large</html>")
+    peer.play()
+    let error = try #require(answers.lastError)
+    #expect(error.code == .invalidArgument && error.message.contains("client_max_body_size"))
+    #expect(requestCount == 2)
   }
 
   @Test func codesOfConnectionsUntilTheTimeLimitLeaveTheOutcomeUnknown() throws {
@@ -373,7 +389,7 @@ import Testing
       try refuse(RemoteError(.resourceExhausted, "no"), status: 429)
     }
     wait(16)
-    #expect(answers.lastError == .unanswered)
+    #expect(answers.lastError == unanswered("no"))
     #expect(answers.all.count == 1)
   }
 
@@ -572,7 +588,7 @@ import Testing
     wait()
     #expect(try writeCount() == 0)
     try answer(#""commitTime": \#(Self.time)"#)
-    #expect(answers.lastError == .unanswered)
+    #expect(answers.lastError == unanswered("cut"))
     #expect(requestCount == 3)
   }
 

@@ -248,7 +248,17 @@ import Testing
     let answers = commit(to: peer)
     peer.transport.all[0].fail(WebFailure("reset"))
     peer.play()
-    #expect(answers.lastError == .unanswered)
+    let message = "The remote has not answered. The last attempt failed: reset"
+    #expect(answers.lastError == RemoteError(.deadlineExceeded, message))
+  }
+
+  @Test func aCommitThatIsTooLongForAProxyHasFailed() {
+    let peer = ScriptedRemote()
+    let answers = commit(to: peer)
+    peer.transport.all[0].answer(status: 413, "<html>Request Entity Too Large</html>")
+    peer.play()
+    #expect(answers.lastError?.code == .invalidArgument)
+    #expect(answers.lastError?.message.contains("client_max_body_size") == true)
   }
 
   @Test(arguments: ["", "{", "nonsense", #"{"commitTime": 7}"#])
@@ -257,7 +267,7 @@ import Testing
     let answers = commit(to: peer)
     peer.transport.all[0].answer(text)
     peer.play()
-    #expect(answers.lastError == .unanswered)
+    #expect(answers.lastError?.code == .deadlineExceeded)
   }
 
   @Test(arguments: [

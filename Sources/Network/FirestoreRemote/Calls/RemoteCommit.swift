@@ -26,8 +26,8 @@ extension RemoteContext {
     commitCall([], body: body, as: user) { result in
       switch result {
       case .success(let committed): answer(.success(committed.version))
-      case .failure(let failure) where failure.isWithoutEffect: answer(.failure(failure.error.unsent))
-      case .failure: answer(.failure(.unanswered))
+      case .failure(let failure) where failure.isWithoutEffect: answer(.failure(failure.errorOfUnsentCommit))
+      case .failure(let failure): answer(.failure(.unanswered(after: failure.error)))
       }
     }.start()
   }
@@ -81,5 +81,14 @@ extension RemoteError {
   /// The error for a commit that was not sent. Its code must not be the one of an unknown outcome.
   var unsent: RemoteError {
     code == .deadlineExceeded ? RemoteError(.unavailable, message) : self
+  }
+
+  /// The error for a commit with an unknown outcome. `cause` is the error of the last attempt, if it has one.
+  static func unanswered(after cause: RemoteError?) -> RemoteError { unanswered.naming(cause) }
+
+  /// This error with the message of its cause.
+  func naming(_ cause: RemoteError?) -> RemoteError {
+    guard let cause, !cause.message.isEmpty, cause.message != message else { return self }
+    return RemoteError(code, "\(message) The last attempt failed: \(cause.message)")
   }
 }

@@ -18,10 +18,17 @@ struct CallFailure: Error, Equatable {
   var isWithoutEffect: Bool
   /// Whether something on the way may have answered in place of the service.
   var isOfOther = false
+  /// Whether the request was refused for its length.
+  var isTooLong = false
 
   /// The error for a read. A page of a proxy does not say that the service refuses the read.
   var errorOfRead: RemoteError {
     isOfOther && error.code.isPermanent ? RemoteError(.unavailable, error.message) : error
+  }
+
+  /// The error for a commit that was not applied. Its code must not be the one of an unknown outcome.
+  var errorOfUnsentCommit: RemoteError {
+    isTooLong ? RemoteError(.invalidArgument, error.message) : error.unsent
   }
 }
 
@@ -166,7 +173,9 @@ final class WebCall: @unchecked Sendable {
   }
 
   private func fail(_ error: RemoteError) {
-    var failure = CallFailure(error: error, isWithoutEffect: error.code.isRefusal && status != 200)
+    let isTooLong = status == 413
+    let isRefused = isTooLong || (error.code.isRefusal && status != 200)
+    var failure = CallFailure(error: error, isWithoutEffect: isRefused, isTooLong: isTooLong)
     failure.isOfOther = status != 200 && RemoteError(answer: refusal[...]) == nil
     end(.failure(failure))
   }

@@ -51,6 +51,8 @@ final class CommitOnce: @unchecked Sendable {
   private var call: WebCall?
   /// Whether the server may have applied the present batch, although its request has ended.
   private var mayBeApplied = false
+  /// The error of the last request, which a commit that is out of time names.
+  private var lastFailure: RemoteError?
 
   init(
     _ context: RemoteContext, _ runs: CommitRuns, committing mutations: [Mutation], as user: String?,
@@ -88,7 +90,8 @@ final class CommitOnce: @unchecked Sendable {
 
   private func timeOut() {
     let isUnanswered = mayBeApplied || call.map { !$0.isWithoutEffect } ?? false
-    end(.failure(isUnanswered ? .unanswered : RemoteError(.unavailable, "The remote has not answered.")))
+    let error = isUnanswered ? .unanswered : RemoteError(.unavailable, RemoteError.unanswered.message)
+    end(.failure(error.naming(lastFailure)))
   }
 
   // MARK: Steps
@@ -161,6 +164,8 @@ final class CommitOnce: @unchecked Sendable {
         // The server has committed the writes, also if it ignores identities. They were sent to it once.
         if !answer.isIdentified { runs.noteNoRegistration() }
         end(.success(answer.version))
+      case .failure(let failure) where failure.isTooLong:
+        end(.failure(failure.errorOfUnsentCommit))
       // A page of something on the way says nothing about the request, unless it asks for less of them.
       case .failure(let failure)
       where failure.isWithoutEffect && (!failure.isOfOther || failure.error.code == .resourceExhausted):
@@ -179,6 +184,7 @@ final class CommitOnce: @unchecked Sendable {
       let call = try context.commitCall(runs.identity(of: batch, of: user), body: body, as: user) {
         [self] result in
         self.call = nil
+        if case .failure(let failure) = result { lastFailure = failure.error }
         done(result)
       }
       self.call = call
@@ -213,7 +219,7 @@ final class CommitOnce: @unchecked Sendable {
       case .success(let answer) where !answer.isIdentified:
         // Another server has taken the place of one that perhaps has applied the batch.
         runs.noteNoRegistration()
-        end(.failure(.unanswered))
+        end(.failure(.unanswered(after: lastFailure)))
       case .success(let answer) where !answer.isClosed: end(.success(answer.version))
       case .success:
         mayBeApplied = false
@@ -221,7 +227,9 @@ final class CommitOnce: @unchecked Sendable {
         proceed()
       case .failure(let failure):
         // The server may have forgotten a batch that it has applied.
-        if failure.error.code.isPermanent, !failure.isOfOther { return end(.failure(.unanswered)) }
+        if failure.error.code.isPermanent, !failure.isOfOther {
+          return end(.failure(.unanswered(after: failure.error)))
+        }
         retry()
       }
     }
