@@ -89,9 +89,11 @@ import Testing
         batch(3, guards: [path: .exists(false), .init("rooms/b"): .updateTime(Self.version.stored)]), opened)
       let request = try opened.channel.message(1, Wire.WriteRequest.self)
       #expect(request.streamToken == [1])
+      let other = "projects/shop/databases/(default)/documents/rooms/b"
       #expect(
-        request.writes.map(\.operation?.verify)
-          == [Self.name, "projects/shop/databases/(default)/documents/rooms/b", nil])
+        request.writes.map(\.operation?.verify) == (isDugout ? [Self.name, other, nil] : [other, nil]))
+      let isAbsent = Precondition.exists(false).wire
+      #expect(request.writes.last?.currentDocument == (isDugout ? nil : isAbsent))
       let identity = try WriteLabels.message(
         Wire.WriteIdentity.self, in: request.labels, at: WriteLabels.write)
       #expect(request.labels.isEmpty == !isDugout)
@@ -126,9 +128,53 @@ import Testing
         == [WriteResult(version: Self.version, versionBefore: SnapshotVersion(microseconds: 7))])
   }
 
+  /// A server may refuse to verify a document that the batch writes.
+  @Test(arguments: [
+    (Precondition.none, Precondition.exists(false), Precondition.exists(false)),
+    (.none, .exists(true), .exists(true)), (.exists(true), .exists(false), .exists(true)),
+    (.exists(false), .exists(true), .exists(false)),
+  ])
+  func aGuardOfAWrittenDocumentIsItsPrecondition(
+    own: Precondition, held: Precondition, sent: Precondition
+  ) throws {
+    let opened = try shaken(isDugout: false)
+    var write = batch(guards: [path: held], precondition: own)
+    write.mutations.append(.delete(path))
+    send(write, opened)
+    let writes = try opened.channel.message(1, Wire.WriteRequest.self).writes
+    #expect(writes.map(\.operation?.verify) == [nil, nil])
+    #expect(writes.map(\.currentDocument) == [sent.wire, nil])
+  }
+
+  @Test func aGuardReplacesTheConditionThatADocumentExists() throws {
+    let opened = try shaken(isDugout: false)
+    let version = Precondition.updateTime(Self.version.stored)
+    send(batch(guards: [path: version], precondition: .exists(true)), opened)
+    #expect(
+      try opened.channel.message(1, Wire.WriteRequest.self).writes.map(\.currentDocument) == [version.wire])
+  }
+
+  /// A resolver has dropped writes. Servers refuse to verify nothing.
+  @Test(arguments: [true, false]) func droppedWritesAreNotSent(isDugout: Bool) throws {
+    let opened = try shaken(isDugout: isDugout)
+    var write = batch()
+    let other = DocumentPath("rooms/b")
+    write.mutations = [.verify(other, .none)] + write.mutations + [.verify(other, .none)]
+    send(write, opened)
+    let writes = try opened.channel.message(1, Wire.WriteRequest.self).writes
+    #expect(writes.map(\.operation?.verify) == [nil])
+    deliver(
+      #"{"writeResults": [{"updateTime": \#(Self.time)}], "commitTime": \#(Self.time)}"#, opened)
+    guard case .answered(_, let results, _)? = opened.events.last else {
+      throw RemoteError(.internal, "\(opened.events.all)")
+    }
+    let none = WriteResult(version: .none)
+    #expect(results == [none, WriteResult(version: Self.version), none])
+  }
+
   @Test func resultsOfGuardsAreLeftOut() throws {
     let opened = try shaken(isDugout: false)
-    send(batch(guards: [path: .exists(false)]), opened)
+    send(batch(guards: [DocumentPath("rooms/b"): .exists(false)]), opened)
     deliver(
       #"{"writeResults": [{}, {"updateTime": \#(Self.time), "transformResults": [{"nullValue": null}]}]}"#,
       opened)

@@ -290,12 +290,51 @@ import Testing
 
   @Test func theResolverCanDropTheWrites() throws {
     let client = try client(SimulatedDisk()) { _ in .dropWrites }
-    client.write([increment(path)], .local) { _ in }
+    let ends = Locked<[Bool]>([])
+    client.write([increment(path)], .server) { error in ends.withLock { $0.append(error == nil) } }
+    client.write([.set(other, Self.fields("ours"))], .server) { error in
+      ends.withLock { $0.append(error == nil) }
+    }
+    client.write([increment(path), increment(path)], .server) { error in
+      ends.withLock { $0.append(error == nil) }
+    }
     try changeAtTheAuthority("theirs")
+    let sent = Locked<[[Mutation]]>([])
+    var rules = LoopbackRules()
+    rules.mayWrite = { _, mutations in
+      sent.withLock { $0.append(mutations) }
+      return nil
+    }
+    world.remote.setRules(rules)
     client.send(.enableNetwork)
     world.pass()
     #expect(try world.authority.document(at: path)?.fields == Self.fields("theirs"))
     #expect(try client.store.document(at: path)?.fields == Self.fields("theirs"))
     #expect(world.ask(client) { $0.pendingBatches.count } == 0)
+    #expect(ends.withLock { $0 } == [true, true, true])
+    // A batch without a write is not sent.
+    #expect(!sent.withLock { $0 }.contains { $0.allSatisfy(\.isDropped) })
+    #expect(sent.withLock { $0 }.contains { $0.map(\.path) == [other] })
+  }
+
+  /// The resolver drops the writes while the disk is full, and the client is killed before there is space.
+  @Test func droppedWritesLeaveTheQueueAfterARestart() throws {
+    let disk = SimulatedDisk()
+    let away = try client(disk) { _ in .dropWrites }
+    away.write([increment(path)], .local) { _ in }
+    away.write([increment(path)], .local) { _ in }
+    try changeAtTheAuthority("theirs")
+    away.send(.enableNetwork)
+    // The resolver was called for the first batch. The client is killed before it goes on.
+    for _ in 0..<400 where world.ask(away, { $0.pendingBatches.first?.isDropped }) == false {
+      world.scheduler.play(for: .max, max: 1)
+    }
+    away.abandon()
+    let back = try world.client(on: SimulatedDisk(disk.image(after: .kill))) {
+      $0.resolver = { _ in .keepWrites }
+    }
+    world.pass()
+    #expect(world.ask(back) { $0.pendingBatches.count } == 0)
+    #expect(try world.authority.document(at: path)?.fields == Self.fields("theirs"))
   }
 }

@@ -80,7 +80,7 @@ final class BatchStream: WriteStream, @unchecked Sendable {
 
   private func send(_ write: RemoteWrite) {
     guard phase == .ready, unsendable == nil, !isDraining else { return }
-    let batch = SentBatch(write)
+    let batch = SentBatch(write, isRegistered: isRegistered)
     do throws(RemoteError) {
       var request = Wire.WriteRequest()
       request.streamToken = token

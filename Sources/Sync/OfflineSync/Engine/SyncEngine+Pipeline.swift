@@ -7,6 +7,7 @@ extension SyncEngine {
 
   func fillPipeline() throws(DocumentStoreError) {
     guard isNetworkEnabled, writing.lookup == nil, mayWrite else { return }
+    guard try acceptDropped() else { return }
     if writing.pipeline.isEmpty, let next = local.queues[local.user]?.first,
       writing.waitsForRegistration(next)
     {
@@ -15,7 +16,7 @@ extension SyncEngine {
     }
     while writing.pipeline.count < WriteSide.pipelineMax {
       guard let next = local.queues[local.user]?.next(after: writing.pipeline.last?.id),
-        !waitsForAnswer(next), !writing.waitsForRegistration(next)
+        !waitsForAnswer(next), !writing.waitsForRegistration(next), !next.isDropped
       else { break }
       writing.pipeline.append(next)
       if writing.phase == .open, writing.isHandshakeComplete { try send(next) }
@@ -27,6 +28,18 @@ extension SyncEngine {
     } else if !writing.phase.isStarted {
       startWrite()
     }
+  }
+
+  /// Accepts the first batches of the queue if the resolver has dropped all their writes, because there is
+  /// nothing to send. Returns false if the disk is full.
+  private func acceptDropped() throws(DocumentStoreError) -> Bool {
+    while writing.pipeline.isEmpty, let batch = local.queue.first, batch.isDropped {
+      guard try acknowledge(batch, .none, results: [], token: []) else {
+        holdWrites()
+        return false
+      }
+    }
+    return true
   }
 
   /// Whether a batch has to wait for an answer. A batch that follows another batch gets its precondition from
@@ -46,16 +59,18 @@ extension SyncEngine {
     var write = RemoteWrite(
       id: WriteID(
         queue: batch.origin?.queue ?? local.queueName, run: batch.run, batch: batch.remoteID),
-      mutations: batch.mutations.map(\.mutation), firstOpen: first.remoteID, guards: try guards(of: batch))
+      mutations: batch.mutations.map(\.sent), firstOpen: first.remoteID, guards: try guards(of: batch))
     write.registration = local.registration(of: batch)
     effects.append(.send(write))
   }
 
-  /// Returns the guards of a batch. A document with an earlier unanswered batch gets no guard.
+  /// Returns the guards of a batch. A document with an earlier unanswered batch gets no guard, nor does one
+  /// whose writes were dropped.
   private func guards(of batch: PendingBatch) throws(DocumentStoreError) -> [DocumentPath: Precondition] {
     guard local.resolver != nil else { return [:] }
     var guards: [DocumentPath: Precondition] = [:]
-    for path in batch.paths where local.queue.batches(about: path).first?.id == batch.id {
+    for path in batch.paths
+    where batch.writes(path) && local.queue.batches(about: path).first?.id == batch.id {
       guards[path] = try local.guardPrecondition(path)
     }
     return guards

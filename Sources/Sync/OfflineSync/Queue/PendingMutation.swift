@@ -24,6 +24,9 @@ extension PendingPrecondition {
   private static let timeAfterPendingWrites = SnapshotVersion.none.timestamp
   /// An update time that no document has, pending or not.
   private static let impossibleTime = SnapshotVersion(microseconds: -1).timestamp
+  /// An update time that no document has, for a remote. Firestore refuses times before 1970 as invalid.
+  private static let lastTime = StoredTimestamp(
+    seconds: StoredTimestamp.secondsRange.upperBound, nanoseconds: 999_999_000)!
 
   package init(_ precondition: Precondition) {
     switch precondition {
@@ -42,8 +45,8 @@ extension PendingPrecondition {
     }
   }
 
-  /// The precondition as the queue stores it and as a remote or a store checks it. The cases that refer to
-  /// pending writes become update times that no document has, because only this queue knows those writes.
+  /// The precondition as the queue stores it. The cases that refer to pending writes become update times that
+  /// no document has, because only this queue knows those writes.
   var encoded: Precondition {
     switch self {
     case .none: .none
@@ -51,6 +54,14 @@ extension PendingPrecondition {
     case .updateTime(let time): .updateTime(time)
     case .afterPendingWrites: .updateTime(Self.timeAfterPendingWrites)
     case .asRead, .impossible: .updateTime(Self.impossibleTime)
+    }
+  }
+
+  /// The precondition as it is sent.
+  fileprivate var sent: Precondition {
+    switch self {
+    case .asRead, .impossible: .updateTime(Self.lastTime)
+    case .none, .exists, .updateTime, .afterPendingWrites: encoded
     }
   }
 }
@@ -81,8 +92,11 @@ package struct PendingMutation: Sendable, Equatable {
 
   package var transforms: [FieldTransform] { change.transforms }
 
-  /// The mutation as a remote or a store applies it.
+  /// The mutation as the queue stores it.
   package var mutation: Mutation { Mutation(path, change, precondition: precondition.encoded) }
+
+  /// The mutation as it is sent.
+  var sent: Mutation { Mutation(path, change, precondition: precondition.sent) }
 }
 
 extension SyncedDocument {

@@ -54,6 +54,14 @@ extension PendingBatch {
     }
   }
 
+  /// Whether the resolver has dropped all writes of the batch.
+  package var isDropped: Bool { mutations.allSatisfy(\.mutation.isDropped) }
+
+  /// Whether the batch has writes of the document that the resolver has not dropped.
+  func writes(_ path: DocumentPath) -> Bool {
+    mutations(of: path).contains { !$0.mutation.mutation.isDropped }
+  }
+
   /// Returns this batch with the writes of a document replaced by one write, or by none. The number of
   /// mutations does not change, so that the other mutations keep their positions.
   func replacingWrites(of path: DocumentPath, by replacement: Mutation?) -> PendingBatch {
@@ -61,13 +69,19 @@ extension PendingBatch {
     let mutations = mutations.map { mutation -> PendingMutation in
       guard mutation.path == path else { return mutation }
       defer { replacement = nil }
-      return PendingMutation(replacement ?? .verify(path, .none))
+      return PendingMutation(replacement ?? .dropped(path))
     }
     return replacing(base: base.filter { $0.path != path }, mutations: mutations)
   }
 }
 
 extension Mutation {
+  /// The mutation in the place of a write that was dropped.
+  static func dropped(_ path: DocumentPath) -> Mutation { .verify(path, .none) }
+
+  /// Whether this is the place of a write that was dropped. No server accepts a write that does nothing.
+  package var isDropped: Bool { change == .verify && precondition == .none }
+
   /// Returns a mutation with the same effect on a document with these fields, but without changes to the
   /// fields in `kept`.
   func omitting(_ kept: [StoredFieldPath], over fields: StoredMap) -> Mutation {
