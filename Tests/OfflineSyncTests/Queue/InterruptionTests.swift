@@ -62,6 +62,25 @@ import Testing
     #expect(seen(by: client) == number, "the local view equals the remote's data")
   }
 
+  /// Answers are buffered, and the authority recognises only the last batches whose answers a client has.
+  @Test func aPowerLossAfterManyAnswersRepeatsFewBatches() throws {
+    let client = try world.client(on: disk)
+    for _ in 0..<103 { client.write([increment(counter)], .local) { _ in } }
+    world.pass()
+    #expect(world.ask(client) { $0.pendingBatches.count } == 0)
+    client.abandon()
+    let image = disk.image(after: .powerLoss(.nothing, seed: 1))
+    let back = try world.client(on: SimulatedDisk(image))
+    let rejections = Locked(0)
+    _ = back.listenToRejections { _ in rejections.withLock { $0 += 1 } }
+    let repeated = world.ask(back) { $0.pendingBatches.count } ?? 0
+    #expect((1...16).contains(repeated), "\(repeated)")
+    world.pass()
+    #expect(world.ask(back) { $0.pendingBatches.count } == 0)
+    #expect(rejections.withLock { $0 } == 0)
+    #expect(try count() == .integer(103))
+  }
+
   ///  Another user signs in, and later the first user signs in again. No write is lost, and no write is sent
   ///  as another user.
   @Test(arguments: 0..<40) func writesAreSentAsTheUserWhoIssuedThem(jobCount: Int) throws {

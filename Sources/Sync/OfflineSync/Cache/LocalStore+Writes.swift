@@ -131,7 +131,16 @@ extension LocalStore {
       tokens[CacheKeys.queueName(user)] = token
       putTokens(&transaction)
     }
-    return try remove(batch, &transaction, durability: .buffered, answer: answer)
+    return try remove(batch, &transaction, durability: answerDurability(), answer: answer)
+  }
+
+  /// Every sixteenth answer is synced. After a power loss, the client sends the batches again whose answers
+  /// were lost. An authority recognises the sixteen batches that were the last to be answered.
+  private func answerDurability() -> StoreDurability {
+    bufferedAnswers += 1
+    guard bufferedAnswers == Self.bufferedAnswersMax else { return .buffered }
+    bufferedAnswers = 0
+    return .synced
   }
 
   /// Removes a batch that will never take effect, and keeps its rejection until the app has seen it. The

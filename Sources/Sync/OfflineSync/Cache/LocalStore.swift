@@ -48,6 +48,9 @@ package final class LocalStore {
   package var rejectionLimits = RejectionLimits()
   /// The number of rejections that this run dropped because of the limits.
   package internal(set) var droppedRejectionCount = 0
+  static let bufferedAnswersMax = 16
+  /// The answers since the last one that was synced.
+  var bufferedAnswers = 0
   /// The registrations of the runs of each user's queue.
   var runTokens: [String?: [RunID: RunTokens]] = [:]
   var targets: [TargetID: StoredTarget] = [:]
