@@ -566,6 +566,18 @@ import Testing
     #expect(script.events.isEmpty)
   }
 
+  /// A proxy may stretch the answer to it without end.
+  @Test func aRequestThatEndsTheSessionHasATimeLimit() {
+    var script = Script()
+    script.open()
+    script.take(.close)
+    let request = script.last("POST").number
+    #expect(!script.cancelled.contains(request))
+    script.begin("POST", 200, "")
+    script.wakeLast()
+    #expect(script.cancelled.last == request)
+  }
+
   @Test func aCallWithoutAMessageHasNoRequest() {
     var script = Script()
     script.take(.close)

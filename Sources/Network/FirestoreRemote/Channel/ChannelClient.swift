@@ -43,6 +43,8 @@ struct ChannelClient {
   private var keepAlive: Int64
   /// The numbers of requests and of timers.
   private var lastNumber: UInt64 = 0
+  /// The request that ends the session at the server, and the timer that cancels it.
+  private var termination: (request: UInt64, limit: UInt64)?
   private var actions: [ClientAction] = []
 
   init(
@@ -61,7 +63,11 @@ struct ChannelClient {
 
   /// Takes an event, and returns what has to be done now.
   mutating func receive(_ event: ClientEvent) -> [ClientAction] {
-    if phase != .over { take(event) }
+    if phase != .over {
+      take(event)
+    } else if case .timer(let timer) = event, let termination, timer == termination.limit {
+      actions.append(.cancel(request: termination.request))
+    }
     defer { actions = [] }
     return actions
   }
@@ -434,7 +440,8 @@ struct ChannelClient {
     var request = WebRequest("POST", address.termination(number: address.nextNumber()))
     request.silenceSeconds = settings.silenceSeconds
     request.body = []
-    _ = begin(request)
+    // Nothing reads the answer, which a proxy may stretch without end.
+    termination = (begin(request), wake(after: settings.answerTime))
   }
 
   private mutating func forget() {
