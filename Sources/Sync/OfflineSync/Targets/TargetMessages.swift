@@ -19,8 +19,7 @@ struct TargetMessages {
   /// the target is not current, and its resume token does not advance.
   private(set) var refused: Set<DocumentPath> = []
   private var refusals: [RemoteRefusal.Subject: RemoteRefusal] = [:]
-  /// The subjects of refusals that listeners have not received, in the order of the refusals. Some of these
-  /// refusals may have ended.
+  /// The subjects of refusals that listeners have not received, in the order of the refusals.
   private var undeliveredSubjects: [RemoteRefusal.Subject] = []
   private var deliveredSubjects: [RemoteRefusal.Subject] = []
 
@@ -64,6 +63,8 @@ struct TargetMessages {
     isDelivered = false
     refused = []
     refusals = [:]
+    undeliveredSubjects = []
+    deliveredSubjects = []
   }
 
   // MARK: Refusals
@@ -80,6 +81,8 @@ struct TargetMessages {
     guard refused.remove(path) != nil else { return }
     hasChanges = true
     refusals[.document(path)] = nil
+    deliveredSubjects.removeAll { $0 == .document(path) }
+    undeliveredSubjects.removeAll { $0 == .document(path) }
   }
 
   mutating func takeRefusals() -> [RemoteRefusal] {
