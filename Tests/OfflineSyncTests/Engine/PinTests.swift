@@ -364,7 +364,8 @@ import Testing
     #expect(try states(second).map(\.pin.isOverBudget) == [true])
   }
 
-  @Test func aPinWhoseExcessWasNotRecordedIsSuspendedAtTheNextStart() throws {
+  @Test(arguments: [PinLimits(documentsMax: 3), PinLimits(bytesMax: 10)])
+  func aPinWhoseExcessWasNotRecordedIsSuspendedAfterTheNextStart(budget: PinLimits) throws {
     let first = try world.client(on: disk)
     try pin(rooms, first)
     first.stop()
@@ -373,7 +374,7 @@ import Testing
     let store = try DocumentStore.open(
       "/client", options: LoopbackWorld.manual, platform: disk.platform(seed: 1))
     let local = try LocalStore(store, user: nil, collector: .lru, client: "client")
-    try local.putPin(rooms, PinLimits(documentsMax: 3))
+    try local.putPin(rooms, budget)
     try store.close()
     let second = try world.client(on: disk)
     world.pass()

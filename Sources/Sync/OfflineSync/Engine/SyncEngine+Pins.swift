@@ -41,6 +41,12 @@ struct PinningSide {
       return budget.isExceeded(byDocuments: arrived.count, bytes: arrivedBytes)
     }
 
+    /// Whether the documents may exceed the budget after a change. An earlier process may have stored them,
+    /// and not that they exceed it.
+    func isDue(after change: TargetChange) -> Bool {
+      change.hasDocumentChanges || (budget.bytesMax != nil && sizes == nil)
+    }
+
     mutating func forgetArrived() { (arrived, arrivedBytes) = ([:], 0) }
   }
 
@@ -127,7 +133,7 @@ extension SyncEngine {
     }
     pinning.followed[target.id] = followed
     // An earlier process may have stored the documents, and not that they exceed the budget. Their sizes are
-    // read with the first change, because a start must not read all pinned documents.
+    // read with the first event, because a start must not read all pinned documents.
     let count = try local.remoteKeys(of: target.id).count
     guard !pin.budget.isExceeded(byDocuments: count, bytes: 0) else { return try suspend(target.id) }
     try follow(TargetData(target, pin.query))
@@ -183,7 +189,7 @@ extension SyncEngine {
   /// Called after an event was applied.
   func enforceBudgets(after event: RemoteEvent) throws(DocumentStoreError) {
     for (id, change) in event.targetChanges.sorted(by: { $0.key < $1.key })
-    where pinning.followed[id] != nil && change.hasDocumentChanges {
+    where pinning.followed[id]?.isDue(after: change) == true {
       if pinning.followed[id]?.sizes != nil {
         for path in change.removed { pinning.followed[id]?.set(path, to: nil) }
         for path in change.added.union(change.modified) {
