@@ -12,6 +12,22 @@ extension SyncHistory {
     let fields: [StoredMap?]
     /// The result of the query in the cache.
     let cached: [SyncedDocument]
+    /// The paths of the documents that its target has, in order.
+    let keys: [String]
+  }
+
+  /// The paths of the documents that the target of a query has. Its result may also be in the cache because
+  /// of documents without a target, until these are collected.
+  private static func keys(
+    of query: StructuredQuery, in store: DocumentStore
+  ) throws(DocumentStoreError) -> [String] {
+    func documents(_ path: String...) throws(DocumentStoreError) -> [StoredDocument] {
+      try store.documents(StructuredQuery(.collection(CollectionPath(unchecked: path))))
+    }
+    for target in try documents("__targets__") where target.fields["q"] == .string(query.targetID) {
+      return try documents("__targets__", target.path.id, "__keys__").map(\.path.id).sorted()
+    }
+    return []
   }
 
   // MARK: Acts
@@ -119,7 +135,7 @@ extension SyncHistory {
         try? SeenPin(
           state: state, progress: progress.first { $0.text == query.targetID },
           fields: expected.map { try engine.local.document($0.path).fields },
-          cached: engine.local.documents(query))
+          cached: engine.local.documents(query), keys: Self.keys(of: query, in: engine.local.store))
       }
       guard let seen = seen ?? nil else { return "they cannot be read" }
       let isExact = isCollected && client.collectsEverything
@@ -147,12 +163,13 @@ extension SyncHistory {
     }
     let isSame =
       seen.state.documentCount == expected.count && seen.fields == expected.map(\.fields)
+      && seen.keys == expected.map { $0.path.segments.joined(separator: "%2f") }.sorted()
       && (!isExact
         || seen.cached.map(\.path) == expected.map(\.path)
           && seen.cached.map(\.fields) == expected.map(\.fields))
     if isSame { return nil }
     let cached = seen.cached.map { "\($0.path)@\($0.version)" }
-    return "\(cached) is in the cache, \(seen.state.documentCount) are of the pin, and the authority has "
+    return "\(cached) is in the cache, \(seen.keys) are of the pin, and the authority has "
       + "\(expected.map { "\($0.path)@\($0.updateTime)" })"
   }
 }
