@@ -435,6 +435,38 @@ import Testing
     try await authority.terminate()
   }
 
+  /// The authority has one of two waiting sales already, as after a lost answer of a server that cannot know
+  /// a batch again.
+  @Test func syncGuideCountsASaleOnce() async throws {
+    let guide = SyncGuide()
+    let authority = try database("authority")
+    let phone = try await OfflineGuide().openClient(of: authority)
+    let settings = phone.settings
+    settings.dispatchQueue = DispatchQueue(label: "callbacks")
+    settings.acknowledgement = .local
+    guide.countSalesOnce(in: settings)
+    phone.settings = settings
+    let stored = authority.document("articles/tea")
+    try await stored.setData(["sold": 1, "sales": ["first": 1]])
+    let article = phone.document("articles/tea")
+    let following = article.addSnapshotListener { @Sendable _, _ in }
+    #expect(try await article.getDocument()["sold"] as? Int == 1)
+    try await phone.disableNetwork()
+    try await guide.sell(2, of: article)
+    try await guide.sell(4, of: article)
+    let waiting = try await article.getDocument(source: .cache)["sales"] as? [String: Int]
+    let sale = try #require(waiting?.first { $0.value == 2 }?.key)
+    try await stored.setData(["sold": FieldValue.increment(Int64(2)), "sales": [sale: 2]], merge: true)
+    try await phone.enableNetwork()
+    try await phone.waitForPendingWrites()
+    let result = try await stored.getDocument()
+    #expect(result["sold"] as? Int == 7)
+    #expect((result["sales"] as? [String: Int])?.values.sorted() == [1, 2, 4])
+    following.remove()
+    try await phone.terminate()
+    try await authority.terminate()
+  }
+
   @Test func syncGuideAsksForTheTokenOfTheUser() async throws {
     struct NoToken: Error {}
     let (asked, ask) = AsyncStream<(user: String?, isNew: Bool)>.makeStream()

@@ -941,6 +941,25 @@ struct SyncGuide {
     settings.acknowledgement = .local
     return try Firestore.open(at: folder, settings: settings)
   }
+
+  func sell(_ count: Int, of article: DocumentReference) async throws {
+    let sale = [UUID().uuidString: count]
+    try await article.setData(["sold": FieldValue.increment(Int64(count)), "sales": sale], merge: true)
+  }
+
+  func countSalesOnce(in settings: FirestoreSettings) {
+    settings.conflictResolver = { conflict in
+      guard var article = conflict.remote.data(), let local = conflict.local["sales"] as? [String: Int] else {
+        return .keepWrites
+      }
+      let sales = article["sales"] as? [String: Int] ?? [:]
+      let missing = local.filter { sales[$0.key] == nil }
+      if missing.isEmpty { return .dropWrites }
+      article["sold"] = (article["sold"] as? Int ?? 0) + missing.values.reduce(0, +)
+      article["sales"] = sales.merging(missing) { first, _ in first }
+      return .write(article)
+    }
+  }
 }
 
 /// docs/guides/testing-your-app.md
