@@ -54,11 +54,25 @@ struct NotesClient {
       ])
     case ("like", 2):
       try await note(words[1], in: firestore).updateData(["likes": FieldValue.increment(Int64(1))])
-    case ("send", 1): try await firestore.waitForPendingWrites()
+    case ("send", 1): try await send(firestore)
     default: fail(help, 2)
     }
     let pending = try await firestore.pendingWrites().count
     print(pending == 0 ? "Nothing is pending." : "Pending: \(pending)")
+  }
+
+  /// Waits until the backend has all pending writes. Reports meanwhile why it cannot be reached, such as for
+  /// a wrong secret.
+  private static func send(_ firestore: Firestore) async throws {
+    let reporting = Task {
+      var last: NSError?
+      for try await progress in firestore.syncProgress where progress.error != last {
+        last = progress.error
+        if let last { report(last.localizedDescription) }
+      }
+    }
+    defer { reporting.cancel() }
+    try await firestore.waitForPendingWrites()
   }
 
   /// Throws `invalidArgument` for an invalid ID.
@@ -77,7 +91,9 @@ struct NotesClient {
   }
 
   private static func fail(_ text: String, _ code: Int32) -> Never {
-    FileHandle.standardError.write(Data("\(text)\n".utf8))
+    report(text)
     exit(code)
   }
+
+  private static func report(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
 }
