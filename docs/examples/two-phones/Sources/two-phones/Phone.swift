@@ -3,7 +3,7 @@
 // Commands are lines of standard input:
 //
 //   say NUMBER TEXT   writes a message; answered with "written NUMBER" when it is on stable storage
-//   show              answered with a line about what is on the screen
+//   show              answered with a line about what is on the screen and in the outbox
 //   show cached       the same, once the phone knows that it is offline
 //   offline, online   airplane mode; answered with the word
 //   list COUNT        waits until the server has confirmed this number of messages; answered with one
@@ -82,14 +82,24 @@ struct Phone: Sendable {
   }
 
   private func show(isCached: Bool = false) async throws {
-    let pending = try await firestore.pendingWrites().count
+    let waiting = try await firestore.pendingWrites().count
     for try await screen in query.snapshots(includeMetadataChanges: true)
     where screen.metadata.isFromCache || !isCached {
       let last = screen.documents.last.map(Self.line) ?? "nothing"
-      let source = screen.metadata.isFromCache ? "from the cache" : "confirmed by the server"
+      let source = screen.metadata.isFromCache ? "from the cache" : "from the server"
+      // Documents keep the mark after their writes have left the outbox, until they arrive from the server.
+      let mark = screen.metadata.hasPendingWrites ? ", some of them pending" : ""
       let count = screen.count == 1 ? "1 message" : "\(screen.count) messages"
-      Lines.write("\(count) \(source), \(pending) pending; the last one is \(last)")
+      Lines.write("\(count) \(source)\(mark), \(Self.outbox(waiting)); the last one is \(last)")
       return
+    }
+  }
+
+  private static func outbox(_ count: Int) -> String {
+    switch count {
+    case 0: "no write waits"
+    case 1: "1 write waits"
+    default: "\(count) writes wait"
     }
   }
 
