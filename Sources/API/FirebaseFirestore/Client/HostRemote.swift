@@ -4,7 +4,7 @@ import FirebaseCore
 import FirestoreRemote
 import OfflineSync
 
-/// Where the settings say that the authority is.
+/// The address of the authority in the settings.
 struct RemoteHost: Sendable {
   var name: String
   var isSSLEnabled: Bool

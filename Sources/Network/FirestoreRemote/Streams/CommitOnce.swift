@@ -1,4 +1,4 @@
-// A commit outside the queue, which a server of Dugout applies once.
+// A commit outside the outbox, which a server of Dugout applies once.
 //
 //   1. It waits until few others run.
 //   2. The handshake of a write stream registers the run of the user, unless the server has registered it
@@ -31,7 +31,7 @@ final class CommitOnce: @unchecked Sendable {
   private var body: [UInt8] = []
   private var emptyBody: [UInt8] = []
   private var answer: Answer?
-  /// Whether it has left the line of commits.
+  /// Whether it has left the queue of waiting commits.
   private var hasBegun = false
   private var backoff: Backoff
 
@@ -69,7 +69,7 @@ final class CommitOnce: @unchecked Sendable {
   }
 
   func start() {
-    // The line, the stream, the call or the delay keeps the commit, and the timer does not after the answer.
+    // The queue, the stream, the call or the delay retains the commit. The timer does not retain it.
     context.scheduler.run(after: context.callTimeLimit) { [weak self] in self?.timeOut() }
     runs.begin(self)
   }

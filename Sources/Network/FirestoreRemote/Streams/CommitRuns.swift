@@ -1,4 +1,4 @@
-// The runs under which a remote commits outside the queue.
+// The runs under which a remote commits outside the outbox.
 //
 //   - The remote is a queue of its own, with one run for each user. Each commit is a batch.
 //   - A server of Dugout registers the run when a write stream opens, and applies each batch once. The
@@ -50,7 +50,7 @@ final class CommitRuns: @unchecked Sendable {
     scheduler.run(after: Self.retryTime) { [weak self] in self?.registers = nil }
   }
 
-  // MARK: The line
+  // MARK: The queue of waiting commits
 
   /// Begins a commit now, or when one before it has ended.
   func begin(_ commit: CommitOnce) {
@@ -66,7 +66,7 @@ final class CommitRuns: @unchecked Sendable {
     guard !waiting.isEmpty else { return }
     runningCount += 1
     let next = waiting.removeFirst()
-    // Not within this call, because the next one may end at once, and the line may be long.
+    // Not within this call, because the next one may end at once, and the queue may be long.
     scheduler.run { next.run() }
   }
 

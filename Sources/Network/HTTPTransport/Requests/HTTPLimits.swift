@@ -28,7 +28,7 @@ package struct HTTPLimits: Sendable {
   /// A body must arrive at this rate, measured over ten seconds.
   package var bodyBytesPerSecondMin = 1024
   package var idleSeconds = 300
-  /// An HTTP/2 client that sends nothing is asked for a sign of life after this time.
+  /// An HTTP/2 client that sends nothing gets a PING after this time.
   package var pingSeconds = 60
   package var pingAnswerSeconds = 20
   /// A response that the client does not read for this time is reset.
