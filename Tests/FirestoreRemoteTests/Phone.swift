@@ -75,7 +75,13 @@ final class Phone: Sendable {
     return wait
   }
 
+  /// The number of writes in the outbox. All events that came before this call are processed then.
+  var pendingCount: Int {
+    get throws { try driver.inspectNow { $0.progress.pendingCount } }
+  }
+
   /// Waits until the listener has a snapshot for which the condition holds.
+  @discardableResult
   func wait(until condition: (ViewSnapshot) -> Bool) -> ViewSnapshot? {
     snapshots.withLock(when: { $0.last.map(condition) ?? false }) { $0.last }
   }
