@@ -1,4 +1,4 @@
-// A client of a server: a store in memory with a remote.
+// A client of a server: a store, which is in memory unless a test names a directory, with a remote.
 
 import ByteStore
 import DocumentStore
@@ -27,15 +27,20 @@ final class Phone: Sendable {
     try listen(to: collection)
   }
 
-  /// A client that makes its requests by this transport.
-  init(over transport: any WebTransport, _ host: String, _ network: any NetworkMonitor) throws {
+  /// A client that makes its requests by this transport. With a directory, its store is there.
+  init(
+    over transport: any WebTransport, _ host: String, _ network: any NetworkMonitor,
+    in directory: String? = nil
+  ) throws {
     let options = Self.options(host)
     let scheduler = QueueScheduler(label: "dugout.tests.remote")
     let channels = WebChannels(transport, database: options.name.text, scheduler: scheduler)
     remote = FirestoreRemote(options, transport: transport, channels: channels, on: scheduler)
     var engine = SyncEngine.Options()
     engine.networkMonitor = network
-    driver = try DocumentStore.openInMemory().attach(remote, options: engine)
+    let store =
+      if let directory { try DocumentStore.open(directory) } else { try DocumentStore.openInMemory() }
+    driver = try store.attach(remote, options: engine)
     try listen(to: "rooms")
   }
 
@@ -58,6 +63,13 @@ final class Phone: Sendable {
   }
 
   func stop() { driver.stop() }
+
+  /// Stops the client, and closes its store, which another client can open then.
+  func close() throws {
+    driver.stop()
+    try driver.store.close()
+  }
+
   func setOnline(_ isOnline: Bool) { driver.send(isOnline ? .enableNetwork : .disableNetwork) }
 
   /// Adds a number to a field of a document, which is created if there is none. The result is for waiting.
@@ -74,6 +86,9 @@ final class Phone: Sendable {
     driver.write(mutations, .server) { wait.end($0) }
     return wait
   }
+
+  /// All snapshots that the listener has received.
+  var received: [ViewSnapshot] { snapshots.withLock { $0 } }
 
   /// The number of writes in the outbox. All events that came before this call are processed then.
   var pendingCount: Int {
