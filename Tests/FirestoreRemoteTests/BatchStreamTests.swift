@@ -131,7 +131,7 @@ import Testing
   /// A server may refuse to verify a document that the batch writes.
   @Test(arguments: [
     (Precondition.none, Precondition.exists(false), Precondition.exists(false)),
-    (.none, .exists(true), .exists(true)), (.exists(true), .exists(false), .exists(true)),
+    (.none, .exists(true), .exists(true)), (.exists(true), .exists(true), .exists(true)),
     (.exists(false), .exists(true), .exists(false)),
   ])
   func aGuardOfAWrittenDocumentIsItsPrecondition(
@@ -144,6 +144,14 @@ import Testing
     let writes = try opened.channel.message(1, Wire.WriteRequest.self).writes
     #expect(writes.map(\.operation?.verify) == [nil, nil])
     #expect(writes.map(\.currentDocument) == [sent.wire, nil])
+  }
+
+  @Test func aGuardThatContradictsTheWriteIsVerified() throws {
+    let opened = try shaken(isDugout: false)
+    send(batch(guards: [path: .exists(false)], precondition: .exists(true)), opened)
+    let writes = try opened.channel.message(1, Wire.WriteRequest.self).writes
+    #expect(writes.map(\.operation?.verify) == [Self.name, nil])
+    #expect(writes.map(\.currentDocument) == [.exists(false), .exists(true)].map(\Precondition.wire))
   }
 
   @Test func aGuardReplacesTheConditionThatADocumentExists() throws {

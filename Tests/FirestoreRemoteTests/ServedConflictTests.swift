@@ -9,7 +9,7 @@ import ServerHarness
 import Testing
 
 #if Server
-@Suite struct ServedConflictTests {
+@Suite(.timeLimit(.minutes(2))) struct ServedConflictTests {
   private static let changed = DocumentPath("rooms/changed")
   private static let other = DocumentPath("rooms/other")
 

@@ -25,14 +25,18 @@ struct SentBatch {
     var conditions: [Precondition] = []
     if !isRegistered {
       for (place, mutation) in sent.enumerated() {
-        guard let condition = held.removeValue(forKey: mutation.path) else { continue }
+        guard let condition = held[mutation.path] else { continue }
         switch (mutation.precondition, condition) {
         case (.none, _), (.exists(true), .updateTime):
           sent[place] = Mutation(mutation.path, mutation.change, precondition: condition)
           conditions.append(condition)
+        // The write requires a document, and the client knows that there is none. Only a verification can
+        // say so.
+        case (.exists(true), .exists(false)): continue
         // The write has a condition of its own, which decides.
         case (.exists, _), (.updateTime, _): break
         }
+        held[mutation.path] = nil
       }
     }
     self.sent = sent
