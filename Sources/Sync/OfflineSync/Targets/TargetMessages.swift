@@ -19,7 +19,8 @@ struct TargetMessages {
   /// the target is not current, and its resume token does not advance.
   private(set) var refused: Set<DocumentPath> = []
   private var refusals: [RemoteRefusal.Subject: RemoteRefusal] = [:]
-  /// The subjects of refusals that listeners have not received, in the order of the refusals.
+  /// The subjects of refusals that listeners have not received, in the order of the refusals. Some of these
+  /// refusals may have ended.
   private var undeliveredSubjects: [RemoteRefusal.Subject] = []
   private var deliveredSubjects: [RemoteRefusal.Subject] = []
 
@@ -81,22 +82,23 @@ struct TargetMessages {
     guard refused.remove(path) != nil else { return }
     hasChanges = true
     refusals[.document(path)] = nil
-    deliveredSubjects.removeAll { $0 == .document(path) }
-    undeliveredSubjects.removeAll { $0 == .document(path) }
   }
 
   mutating func takeRefusals() -> [RemoteRefusal] {
-    defer {
-      deliveredSubjects += undeliveredSubjects
-      undeliveredSubjects = []
+    var subjects: Set<RemoteRefusal.Subject> = []
+    let new = undeliveredSubjects.filter { refusals[$0] != nil && subjects.insert($0).inserted }
+    undeliveredSubjects = []
+    if !new.isEmpty {
+      // Refusals that have ended stay in the list until there is a new one.
+      deliveredSubjects.removeAll { refusals[$0] == nil || subjects.contains($0) }
+      deliveredSubjects += new
     }
-    return undeliveredSubjects.compactMap { refusals[$0] }
+    return new.compactMap { refusals[$0] }
   }
 
   /// The current refusals that listeners have received.
   var refusalsInForce: [RemoteRefusal] {
-    var seen: Set<RemoteRefusal.Subject> = []
-    return deliveredSubjects.compactMap { seen.insert($0).inserted ? refusals[$0] : nil }
+    deliveredSubjects.compactMap { refusals[$0] }
   }
 
   var change: TargetChange {
