@@ -1,4 +1,4 @@
-// What the client counts and reports of its work.
+// Counts and reports of the work of a client.
 
 internal import ByteStore
 internal import DocumentStore

@@ -6,7 +6,8 @@ public import DocumentStore
 public struct RemoteWrite: Sendable, Equatable {
   /// The id of the batch.
   public var id: WriteID
-  /// The mutations in order.
+  /// The mutations in order. A verification without a precondition is in the place of a write that a conflict
+  /// resolver has dropped. It is not sent, because servers refuse it, and any result may stand in its place.
   public var mutations: [Mutation]
   /// The first batch of this queue whose answer the client has not received. The client will not send earlier
   /// batches of the queue again, so the remote may drop the stored outcomes of those batches.
