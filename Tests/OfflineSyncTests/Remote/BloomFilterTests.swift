@@ -12,10 +12,19 @@ import Testing
     return filter
   }
 
-  @Test func aFilterHasTenBitsForANameWithoutOthers() {
+  @Test func aFilterHasSeventeenBitsForANameWithoutOthers() {
     let parts = BloomFilter(count: 1_000).asParts
-    #expect(parts.bitmap.count == 1_250)
-    #expect(parts.hashCount == 7)
+    #expect(parts.bitmap.count == 2_125)
+    #expect(parts.hashCount == 12)
+  }
+
+  /// Filters of different sizes have different names.
+  @Test(arguments: [1..<100, 500..<600]) func fewFiltersHaveOneOfTheOthers(counts: Range<Int>) {
+    let wrong = counts.filter { count in
+      let filter = filter(of: count, others: 30)
+      return (count..<count + 30).contains { filter.contains(name($0)) }
+    }
+    #expect(wrong == [])
   }
 
   @Test(arguments: [1, 100, 10_000])
@@ -25,7 +34,7 @@ import Testing
     #expect(!(2_000..<(2_000 + others)).contains { filter.contains(name($0)) })
   }
 
-  @Test func aFilterHasAtMostFourBytesForAName() {
-    #expect(BloomFilter(count: 1_000, others: .max).asParts.bitmap.count == 4_000)
+  @Test func aFilterHasAtMostFiveBytesForAName() {
+    #expect(BloomFilter(count: 1_000, others: .max).asParts.bitmap.count == 5_000)
   }
 }

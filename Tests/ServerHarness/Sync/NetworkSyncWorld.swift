@@ -116,8 +116,8 @@ package final class NetworkSyncWorld: SyncWorld, @unchecked Sendable {
     remains.add(server.store)
   }
 
-  /// A wait of minutes ends as soon as its condition holds. It may take longer than its time, because the work
-  /// of a busy machine does not pass faster with the time.
+  /// A wait of minutes ends as soon as its condition holds. It may take longer than its time, because work
+  /// does not pass faster on a busy machine.
   package func play(for microseconds: Int64, until isDone: () -> Bool) {
     let isLong = microseconds >= Self.longWait
     scaled.play(for: isLong ? microseconds * Self.longWaitFactor : microseconds, until: isDone)

@@ -11,8 +11,8 @@ struct TargetAnswer {
   /// The token with which the client resumes from here.
   let token: [UInt8]
 
-  /// No filter has more names, so none has more than 2 MB. A client that gets none, and has another number of
-  /// documents, asks for the whole target.
+  /// No filter has more names, so none has more than 2.5 MB. A client that gets none, and has another number
+  /// of documents, asks for the whole target.
   private static let filterNamesMax = 500_000
 
   /// Calls `send` with each message, from the one that adds the target to the one that makes it current.

@@ -40,17 +40,20 @@ public struct BloomFilter: Sendable {
     self.parts = parts
   }
 
-  /// With 10 bits for each name, the filter has 1 % of other names.
-  private static let nameBits = 10
-  private static let nameBitsMax = 32
+  /// With 17 bits for each name, the filter has 0.03 % of other names. A client that finds a single one asks
+  /// for all documents, which costs more on average with fewer bits: a document has hundreds of bytes.
+  private static let nameBits = 17
+  private static let nameBitsMax = 40
+  /// The places of a name are a multiple of one number apart. In a few bytes, many names share all places.
+  private static let bytesMin = 125
 
   /// Creates an empty filter for this many names. It is so large that it probably has none of `others`
-  /// further names. Up to 50,000 of them, the probability that it has one is about 1 %.
+  /// further names. Up to 30,000 of them, the probability that it has one is about 0.03 %.
   package init(count: Int, others: Int = 1) {
     let doublings = Int.bitWidth - (max(1, others) - 1).leadingZeroBitCount
     // Half as many false positives take 1.44 bits more for each name.
     let bits = min(Self.nameBits + (doublings * 144 + 99) / 100, Self.nameBitsMax)
-    let bytes = max(1, (count * bits + 7) / 8)
+    let bytes = max(Self.bytesMin, (count * bits + 7) / 8)
     // The best number is the number of bits times ln 2.
     let hashCount = (bits * 69 + 50) / 100
     parts = Parts(bitmap: [UInt8](repeating: 0, count: bytes), padding: 0, hashCount: hashCount)
