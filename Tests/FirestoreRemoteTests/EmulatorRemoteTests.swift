@@ -65,6 +65,27 @@ struct EmulatorRemoteTests {
     }
   }
 
+  /// A write that cannot succeed fails for its condition, whether the document exists or not.
+  @Test(arguments: [true, false]) func aConditionThatCannotHoldIsRefused(isThere: Bool) async throws {
+    try await onThread {
+      let remote = FirestoreRemote(Phone.options(try #require(emulator)))
+      let driver = try DocumentStore.openInMemory().attach(remote)
+      let path = DocumentPath("\(collection)/c")
+      if isThere {
+        let set = Mutation.set(path, StoredMap([(name: "n", value: .integer(1))]))
+        let version: Result<SnapshotVersion, RemoteError> = answer { remote.commit([set], as: nil, $0) }
+        _ = try version.get()
+      }
+      let end = PhoneWait()
+      driver.write([PendingMutation(.set(path, StoredMap()), requiring: .impossible)], .server) {
+        end.end($0)
+      }
+      guard case .remote(let error)? = end.error() else { throw RemoteError(.internal, "it was accepted") }
+      #expect(error.code == .failedPrecondition, "\(error)")
+      driver.stop()
+    }
+  }
+
   @Test func callsAreAnswered() async throws {
     try await onThread {
       let remote = FirestoreRemote(Phone.options(try #require(emulator)))

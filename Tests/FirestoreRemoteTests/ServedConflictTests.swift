@@ -54,8 +54,11 @@ import Testing
   }
 
   /// Its code is the one of a condition that does not hold, so that a reader tries again.
-  @Test func aWriteThatCannotSucceedIsRefusedForItsCondition() async throws {
+  @Test(arguments: [true, false]) func aWriteThatCannotSucceedIsRefusedForItsCondition(
+    isThere: Bool
+  ) async throws {
     try await ServedStore.with { served in
+      if isThere { try served.store.commit([.set(Self.other, Self.fields("theirs"))]) }
       let remote = FirestoreRemote(Phone.options("127.0.0.1:\(served.port)"))
       let driver = try DocumentStore.openInMemory().attach(remote)
       let end = PhoneWait()

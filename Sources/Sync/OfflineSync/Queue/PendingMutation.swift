@@ -24,9 +24,9 @@ extension PendingPrecondition {
   private static let timeAfterPendingWrites = SnapshotVersion.none.timestamp
   /// An update time that no document has, pending or not.
   private static let impossibleTime = SnapshotVersion(microseconds: -1).timestamp
-  /// An update time that no document has, for a remote. Firestore refuses times before 1970 as invalid.
-  private static let lastTime = StoredTimestamp(
-    seconds: StoredTimestamp.secondsRange.upperBound, nanoseconds: 999_999_000)!
+  /// An update time that no document has, for a remote. Firestore refuses times before 1970 as invalid, and
+  /// times after that of the document, too.
+  private static let firstTime = SnapshotVersion(microseconds: 1).timestamp
 
   package init(_ precondition: Precondition) {
     switch precondition {
@@ -60,7 +60,7 @@ extension PendingPrecondition {
   /// The precondition as it is sent.
   fileprivate var sent: Precondition {
     switch self {
-    case .asRead, .impossible: .updateTime(Self.lastTime)
+    case .asRead, .impossible: .updateTime(Self.firstTime)
     case .none, .exists, .updateTime, .afterPendingWrites: encoded
     }
   }
