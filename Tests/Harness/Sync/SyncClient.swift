@@ -125,8 +125,9 @@ final class SyncClient: @unchecked Sendable {
   }
 
   func waitForWrites() {
-    let (opening, user) = (openings, user)
+    // A change of user that the full disk refuses is only known after the question.
     let last = ask { $0.pendingBatches.last?.id } ?? nil
+    let (opening, user) = (openings, user)
     waiting += 1
     driver.waitForPendingWrites { [weak self] error in
       guard let self, openings == opening else { return }
