@@ -19,8 +19,9 @@ struct RunRecord: Equatable, Sendable {
   private static let keptMax = 32
   /// The outcomes of larger batches are dropped at once, and the oldest ones if all of them are larger.
   private static let keptBytesMax = 512 << 10
-  /// More than the batches that a client has sent without an answer.
-  static let digestsMax = 16
+  /// More than the batches that a client may send again: those without an answer, and those whose answers a
+  /// power loss has taken.
+  static let digestsMax = 2 * LocalStore.bufferedAnswersMax
 
   /// Nil until the commit that registers the run has a time.
   var registered: SnapshotVersion?

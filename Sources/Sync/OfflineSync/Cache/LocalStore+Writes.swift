@@ -135,7 +135,7 @@ extension LocalStore {
   }
 
   /// Every sixteenth answer is synced. After a power loss, the client sends the batches again whose answers
-  /// were lost. An authority recognises the sixteen batches that were the last to be answered.
+  /// were lost. An authority recognises more batches than that.
   private func answerDurability() -> StoreDurability {
     bufferedAnswers += 1
     guard bufferedAnswers == Self.bufferedAnswersMax else { return .buffered }

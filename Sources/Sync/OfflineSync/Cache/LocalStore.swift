@@ -48,7 +48,8 @@ package final class LocalStore {
   package var rejectionLimits = RejectionLimits()
   /// The number of rejections that this run dropped because of the limits.
   package internal(set) var droppedRejectionCount = 0
-  static let bufferedAnswersMax = 16
+  /// The number of answers that a power loss may take. The authority has to recognise their batches.
+  package static let bufferedAnswersMax = 16
   /// The answers since the last one that was synced.
   var bufferedAnswers = 0
   /// The registrations of the runs of each user's queue.
